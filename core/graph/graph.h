@@ -106,6 +106,8 @@ public:
     [[nodiscard]] std::span<const Use> uses(ValueId id) const;
     /// Domain → imported version ("" = ai.onnx).
     [[nodiscard]] const std::map<std::string, std::int64_t>& opsets() const { return m_opsets; }
+    /// The version of ai.onnx; 0 where it is not imported.
+    [[nodiscard]] std::int64_t opset() const { return m_opsets.contains("") ? m_opsets.at("") : 0; }
 
     /// True for the node that stands for a graph input.
     [[nodiscard]] bool isInput(NodeId id) const { return id.index() >= m_nodes.size(); }

@@ -22,6 +22,14 @@ public:
     /// Version of an operator set that the model imports; `domain` empty = ai.onnx.
     void setOpset(const std::string& domain, std::int64_t version) { m_graph.m_opsets[domain] = version; }
 
+    /// Those that a graph imports.
+    void setOpsets(const Graph& like)
+    {
+        for (const auto& [domain, version] : like.opsets()) {
+            setOpset(domain, version);
+        }
+    }
+
     /// A graph input. Missing shape = unknown.
     ValueId addInput(std::string name, tensor::DType dtype, std::optional<std::vector<Dimension>> shape);
     /// A graph input of fixed shape.

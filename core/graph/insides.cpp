@@ -28,12 +28,7 @@ std::string joined(const std::string& outer, const std::string& inner)
 class Writer
 {
 public:
-    explicit Writer(const Graph& graph) : m_builder(graph.name())
-    {
-        for (const auto& [domain, version] : graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
-    }
+    explicit Writer(const Graph& graph) : m_builder(graph.name()) { m_builder.setOpsets(graph); }
 
     /// The values of `graph`, of which those before `given.size()` inputs are given.
     std::vector<ValueId> addGraph(const Graph& graph, std::span<const ValueId> given, const std::string& prefix)

@@ -267,9 +267,7 @@ std::vector<bool> Draft::keptValues() const
 base::Result<graph::Graph> Draft::build() const
 {
     GraphBuilder builder(m_before.name());
-    for (const auto& [domain, version] : m_before.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(m_before);
     const Numbering numbering(builder, m_values, keptValues());
     for (std::size_t i = 0; i < m_nodes.size(); ++i) {
         RETRO_CHECK(base::checkStop(m_stop));

@@ -74,9 +74,7 @@ bool Draft::keepWritten(NodeId id)
 base::Result<graph::Graph> Draft::membersOf(NodeId id, std::span<const ValueId> inputs) const
 {
     graph::GraphBuilder builder(m_nodes[id.index()].name);
-    for (const auto& [domain, version] : m_before.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(m_before);
     MemberValues values(*this, builder);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
         values.addInput(inputs[slot], slot);

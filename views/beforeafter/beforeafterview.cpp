@@ -11,6 +11,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 
 #include <QComboBox>
@@ -116,9 +117,7 @@ BeforeAfterView::BeforeAfterView(RunModel& model, Cursor& cursor, Selection& sel
     setAccessibleName(tr("Before and after"));
     setEmptyText(tr("What did a change do? Run a model, then change its input, rules or question and run again."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(2));
+    auto* column = makeBox<QVBoxLayout>(body, {}, px(2));
     column->addWidget(makeChoices(body));
     m_sentence = new QLabel(body);
     m_sentence->setFont(fonts::label());
@@ -162,9 +161,7 @@ BeforeAfterView::~BeforeAfterView() = default;
 QWidget* BeforeAfterView::makeChoices(QWidget* parent)
 {
     auto* choices = new QWidget(parent);
-    auto* row = new QHBoxLayout(choices);
-    row->setContentsMargins(px(10), px(3), px(10), px(2));
-    row->setSpacing(px(6));
+    auto* row = makeBox<QHBoxLayout>(choices, {px(10), px(3), px(10), px(2)}, px(6));
     const auto makeCombo = [&](const QString& name) {
         auto* combo = new QComboBox(choices);
         combo->setAccessibleName(name);

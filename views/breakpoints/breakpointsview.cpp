@@ -7,6 +7,7 @@
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/addrow.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 
 #include <QAction>
@@ -32,9 +33,7 @@ BreakpointsView::BreakpointsView(RunModel& model, Cursor& cursor, Selection& sel
     setEmptyText(tr("Breakpoints stop a run where you want to look. Open a model first."));
     m_items = new BreakpointModel(list, this);
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeAddRow());
     m_message = new QLabel(body); // a problem is read in full
     m_message->setFont(fonts::label());

@@ -8,6 +8,7 @@
 #include "views/common/paint/theme.h"
 #include "views/common/run/composedrelevance.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/compare/comparepane.h"
 
 #include <QAction>
@@ -134,9 +135,7 @@ CompareView::CompareView(RunModel& model, Cursor& cursor, Selection& selection, 
     QWidget* scroll = makeScroll(m_pane);
     scroll->setMinimumWidth(m_pane->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(scroll, 1);
     m_buttons = new QHBoxLayout;
     m_buttons->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(10));

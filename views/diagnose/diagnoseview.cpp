@@ -6,6 +6,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/common/widgets/listtable.h"
 #include "views/common/widgets/tabletext.h"
@@ -48,9 +49,7 @@ DiagnoseView::DiagnoseView(RunModel& model, Cursor& cursor, Selection& selection
     setAccessibleName(tr("Diagnose"));
     setEmptyText(tr("What may be wrong with an explanation or its model appears here. Open a model first."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeHeader());
     column->addWidget(makeChange());
     m_stack = new QStackedWidget(body);
@@ -74,9 +73,7 @@ DiagnoseView::DiagnoseView(RunModel& model, Cursor& cursor, Selection& selection
 QWidget* DiagnoseView::makeHeader()
 {
     auto* box = new QWidget(this);
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6));
-    column->setSpacing(fonts::px(5));
+    auto* column = makeBox<QVBoxLayout>(box, {fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6)}, fonts::px(5));
     auto* first = new QHBoxLayout;
     first->addWidget(makeSegments(box));
     first->addStretch(1);
@@ -108,9 +105,7 @@ QWidget* DiagnoseView::makeSegments(QWidget* parent)
         Segment{QT_TR_NOOP("Model"), QT_TR_NOOP("What is about the file and its numbers")},
         Segment{QT_TR_NOOP("Rules"), QT_TR_NOOP("What is about rules and target, and about where relevance goes")}};
     auto* box = new QWidget(parent);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
+    auto* row = makeBox<QHBoxLayout>(box, {}, 0);
     auto* group = new QActionGroup(this);
     for (std::size_t i = 0; i < kSegments.size(); ++i) {
         auto* action = new QAction(tr(kSegments[i].text), group);
@@ -165,9 +160,8 @@ QWidget* DiagnoseView::makeChange()
     m_change = new QWidget(this);
     m_change->setAutoFillBackground(true);
     m_change->setBackgroundRole(QPalette::AlternateBase);
-    auto* row = new QHBoxLayout(m_change);
-    row->setContentsMargins(fonts::px(12), fonts::px(5), fonts::px(12), fonts::px(5));
-    row->setSpacing(fonts::px(8));
+    auto* row =
+        makeBox<QHBoxLayout>(m_change, {fonts::px(12), fonts::px(5), fonts::px(12), fonts::px(5)}, fonts::px(8));
     m_changeText = new QLabel(m_change);
     m_changeText->setObjectName(QStringLiteral("change"));
     m_changeText->setTextFormat(Qt::PlainText);
@@ -225,9 +219,7 @@ QWidget* DiagnoseView::makeFoot()
 {
     m_foot = new QWidget(this);
     m_foot->setMinimumHeight(1); // in a low pane the findings come first
-    auto* row = new QHBoxLayout(m_foot);
-    row->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6));
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(m_foot, {fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(6)}, fonts::px(8));
     m_quiet = new QLabel(m_foot);
     m_quiet->setObjectName(QStringLiteral("quiet"));
     m_quiet->setTextFormat(Qt::PlainText);

@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/style.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/diagnose/diagnosewords.h"
@@ -41,9 +42,8 @@ FindingRow::FindingRow(const diagnosis::Finding& finding, const FindingOffer& of
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(spokenText(finding));
     setAccessibleDescription(tr("Enter goes to it, Tab to what can be done"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(fonts::px(kSide), fonts::px(8), fonts::px(kSide), fonts::px(9));
-    column->setSpacing(fonts::px(kRowGap));
+    auto* column = makeBox<QVBoxLayout>(this, {fonts::px(kSide), fonts::px(8), fonts::px(kSide), fonts::px(9)},
+                                        fonts::px(kRowGap));
     column->addWidget(makeHead());
     m_more = makeMore(offer);
     column->addWidget(m_more);
@@ -100,9 +100,7 @@ QWidget* FindingRow::makeHead()
 QWidget* FindingRow::makeMore(const FindingOffer& offer)
 {
     auto* more = new QWidget(this);
-    auto* column = new QVBoxLayout(more);
-    column->setContentsMargins(fonts::px(16 + kMarkGap), fonts::px(2), 0, 0);
-    column->setSpacing(fonts::px(6));
+    auto* column = makeBox<QVBoxLayout>(more, {fonts::px(16 + kMarkGap), fonts::px(2), 0, 0}, fonts::px(6));
     QString meaning = QString::fromStdString(m_finding.means);
     if (!m_finding.remedy.empty()) {
         meaning += (meaning.isEmpty() ? QString() : QStringLiteral(" ")) + QString::fromStdString(m_finding.remedy);

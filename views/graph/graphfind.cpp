@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/graph/graphoverlays.h"
 #include "views/graph/graphsearch.h"
 
@@ -38,9 +39,7 @@ QToolButton* makeButton(const QString& text, const QString& icon, const QString&
 
 GraphFind::GraphFind(QWidget* parent) : QWidget(parent)
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(fonts::px(6), fonts::px(4), fonts::px(4), fonts::px(4));
-    row->setSpacing(fonts::px(4));
+    auto* row = makeBox<QHBoxLayout>(this, {fonts::px(6), fonts::px(4), fonts::px(4), fonts::px(4)}, fonts::px(4));
     m_line = new QLineEdit(this);
     m_line->setPlaceholderText(tr("Name, op:Conv, scope:layer.1"));
     m_line->setAccessibleName(tr("Find nodes by name, operator type or scope"));

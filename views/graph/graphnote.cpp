@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/graph/graphoverlays.h"
 
 #include <QHBoxLayout>
@@ -15,9 +16,7 @@ namespace retro::views
 
 GraphNote::GraphNote(const QString& button, const QString& tip, QWidget* parent) : QWidget(parent)
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(fonts::px(10), fonts::px(3), fonts::px(3), fonts::px(3));
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(this, {fonts::px(10), fonts::px(3), fonts::px(3), fonts::px(3)}, fonts::px(8));
     m_text = new QLabel(this);
     m_text->setFont(fonts::label());
     m_text->setTextFormat(Qt::PlainText);

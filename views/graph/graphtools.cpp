@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QComboBox>
 #include <QEvent>
@@ -38,9 +39,7 @@ QToolButton* addButton(QHBoxLayout& row, const QString& icon, const QString& tip
 
 GraphTools::GraphTools(QWidget* parent) : QWidget(parent)
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
+    auto* row = makeBox<QHBoxLayout>(this, {}, 0);
     addColourBy(*row);
     auto* find = addButton(*row, QStringLiteral("search"), tr("Find nodes by name, operator or scope (Ctrl+F)"), this);
     auto* out = addButton(*row, QStringLiteral("zoomout"), tr("Show the graph smaller (−)"), this);
@@ -92,9 +91,7 @@ void GraphTools::addColourBy(QHBoxLayout& row)
 void GraphTools::addMotionTools()
 {
     m_motionTools = new QWidget(this);
-    auto* inner = new QHBoxLayout(m_motionTools);
-    inner->setContentsMargins(0, 0, fonts::px(8), 0);
-    inner->setSpacing(0);
+    auto* inner = makeBox<QHBoxLayout>(m_motionTools, {0, 0, fonts::px(8), 0}, 0);
     const auto add = [&](const QString& text, const QString& tip) {
         auto* button = new QToolButton(m_motionTools);
         button->setText(text);

@@ -6,6 +6,7 @@
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/historyfacts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/heatmap/arrivedrow.h"
 #include "views/heatmap/controlrow.h"
@@ -71,9 +72,7 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     setAccessibleName(tr("Heatmap"));
     setEmptyText(tr("No heatmap yet. Open a model and a picture, then run."), tr("Open a model"));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, fonts::px(1), 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {0, fonts::px(1), 0, 0}, 0);
     m_canvas = new HeatmapCanvas(body);
     column->addWidget(makeControls(body));
     column->addWidget(makeStops(body));

@@ -8,6 +8,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/history/historyrows.h"
 
@@ -61,9 +62,7 @@ HistoryView::HistoryView(RunModel& model, Cursor& cursor, Selection& selection, 
     setAccessibleName(tr("Where the relevance of an element came from"));
     setEmptyText(tr("Where did it come from? Open a model, run it, then click a pixel, a word or a step."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeAddress(body));
     m_sentence = makeLabel(body, fonts::label());
     column->addWidget(m_sentence);
@@ -103,9 +102,7 @@ QWidget* HistoryView::makeAddress(QWidget* parent)
 QWidget* HistoryView::makeDetail(QWidget* parent)
 {
     auto* detail = new QWidget(parent);
-    auto* column = new QVBoxLayout(detail);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(detail, {}, 0);
     m_heading = makeLabel(detail, fonts::label(QFont::DemiBold));
     column->addWidget(m_heading);
     m_parts = new QTableWidget(0, 3, detail);

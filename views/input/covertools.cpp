@@ -2,6 +2,7 @@
 #include "views/input/covertools.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -17,9 +18,7 @@ namespace retro::views
 
 CoverTools::CoverTools(QWidget* parent) : QWidget(parent)
 {
-    auto* rows = new QVBoxLayout(this);
-    rows->setContentsMargins(fonts::px(8), 0, fonts::px(8), fonts::px(8));
-    rows->setSpacing(fonts::px(6));
+    auto* rows = makeBox<QVBoxLayout>(this, {fonts::px(8), 0, fonts::px(8), fonts::px(8)}, fonts::px(6));
     auto* first = new QHBoxLayout;
     first->setSpacing(fonts::px(8));
     m_size = new QSlider(Qt::Horizontal, this);

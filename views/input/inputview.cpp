@@ -5,6 +5,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/input/inputpane.h"
 
 #include <QVBoxLayout>
@@ -55,9 +56,7 @@ InputView::InputView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     setAccessibleName(tr("Input"));
     setEmptyText(tr("No input yet. Open a model and a picture, then run."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     m_pane = new InputPane(body);
     m_pane->setAccessibleName(tr("The input of the model"));
     m_tools = new CoverTools(body);

@@ -2,6 +2,7 @@
 #include "views/inspector/fusedpane.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/inspector/fusedmodel.h"
@@ -26,9 +27,7 @@ constexpr double kRow = 20;
 
 FusedPane::FusedPane(QWidget* parent) : QWidget(parent)
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(8));
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(this, {fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(8)}, fonts::px(4));
     auto* head = new QHBoxLayout;
     head->setSpacing(fonts::px(8));
     m_title = new ElidedLabel({}, Role::Text, fonts::label(QFont::DemiBold), this);

@@ -8,6 +8,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/heatmapimage.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/inspector/fusedpane.h"
 #include "views/inspector/inspectorpanes.h"
@@ -52,9 +53,7 @@ InspectorView::InspectorView(RunModel& model, Cursor& cursor, Selection& selecti
     setAccessibleName(tr("Inspector"));
     setEmptyText(tr("Nothing to inspect yet. Open a model and run it."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     m_head = new HeadPane(body);
     m_missing = new ElidedLabel({}, Role::Text2, fonts::label(), body);
     m_missing->setContentsMargins(fonts::px(10), fonts::px(6), fonts::px(10), fonts::px(10));
@@ -108,9 +107,7 @@ bool InspectorView::hasRule() const
 QWidget* InspectorView::makeTabs()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(8));
-    row->setSpacing(0);
+    auto* row = makeBox<QHBoxLayout>(box, {fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(8)}, 0);
     auto* group = new QButtonGroup(this);
     const auto make = [&](const QString& text, const QString& tip, Tab tab) {
         auto* button = new QToolButton(box);

@@ -2,6 +2,7 @@
 #include "views/inspector/slicepicker.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/flowlayout.h"
 
 #include <QComboBox>
@@ -38,9 +39,7 @@ SlicePicker::SlicePicker(QWidget* parent) : QWidget(parent)
 QWidget* SlicePicker::addNamed(QWidget* control, const QString& name)
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(fonts::px(6));
+    auto* row = makeBox<QHBoxLayout>(box, {}, fonts::px(6));
     auto* label = new QLabel(name, box);
     label->setFont(fonts::label());
     label->setBuddy(control);

@@ -5,6 +5,7 @@
 #include "core/tensor/npy.h"
 #include "views/common/jobrunner.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/common/widgets/listtable.h"
@@ -29,9 +30,7 @@ ValuesView::ValuesView(RunModel& model, Cursor& cursor, Selection& selection, QW
     setAccessibleName(tr("Values"));
     setEmptyText(tr("The numbers of a tensor appear here. Open a model and run it."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeTools());
     m_message = new ElidedLabel({}, Role::Text2, fonts::label(), body);
     m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(6));
@@ -44,14 +43,10 @@ ValuesView::ValuesView(RunModel& model, Cursor& cursor, Selection& selection, QW
 QWidget* ValuesView::makeTools()
 {
     auto* box = new QWidget(this);
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(fonts::px(10), fonts::px(6), fonts::px(10), fonts::px(6));
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(box, {fonts::px(10), fonts::px(6), fonts::px(10), fonts::px(6)}, fonts::px(4));
     auto* row = new FlowLayout(fonts::px(4), fonts::px(4));
     auto* tabs = new QWidget(box);
-    auto* tabRow = new QHBoxLayout(tabs);
-    tabRow->setContentsMargins(0, 0, fonts::px(8), 0);
-    tabRow->setSpacing(0);
+    auto* tabRow = makeBox<QHBoxLayout>(tabs, {0, 0, fonts::px(8), 0}, 0);
     row->addWidget(tabs);
     auto* group = new QButtonGroup(this);
     const auto make = [&](QLayout* place, const QString& text, const QString& tip) {

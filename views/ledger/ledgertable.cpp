@@ -3,6 +3,7 @@
 
 #include "views/common/csv.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/ledger/ledgertablemodel.h"
@@ -19,9 +20,7 @@ namespace retro::views
 
 LedgerTable::LedgerTable(QWidget* parent) : QWidget(parent), m_items(new LedgerTableModel(this))
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(this, {}, 0);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
     m_choice = new QComboBox(this);

@@ -8,6 +8,7 @@
 #include "views/common/run/gradientnote.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/run/timerange.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/rangechip.h"
 #include "views/ledger/curvepane.h"
 #include "views/ledger/ledgerfigures.h"
@@ -97,9 +98,7 @@ LedgerView::LedgerView(RunModel& model, Cursor& cursor, Selection& selection, QW
     m_stack->addWidget(m_curve);
     m_stack->addWidget(m_table);
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeSwitch());
     column->addWidget(m_stack, 1);
     setBody(body);
@@ -109,9 +108,7 @@ LedgerView::LedgerView(RunModel& model, Cursor& cursor, Selection& selection, QW
 QWidget* LedgerView::makeSwitch()
 {
     m_switch = new QWidget(this);
-    auto* row = new QHBoxLayout(m_switch);
-    row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(10), fonts::px(4));
-    row->setSpacing(0);
+    auto* row = makeBox<QHBoxLayout>(m_switch, {fonts::px(10), fonts::px(4), fonts::px(10), fonts::px(4)}, 0);
     auto* group = new QButtonGroup(this);
     const auto make = [&](const QString& text, const QString& tip, Page page) {
         auto* button = new QToolButton(m_switch);

@@ -8,6 +8,7 @@
 #include "views/common/paint/marks.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/run/timerange.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/common/widgets/rangechip.h"
@@ -125,9 +126,7 @@ LogView::LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget*
     m_pause->setInterval(kTypingPause);
     connect(m_pause, &QTimer::timeout, this, &LogView::applyFilter);
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeFilterRow());
     makeTable();
     column->addWidget(m_table, 1);
@@ -137,9 +136,7 @@ LogView::LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget*
 QWidget* LogView::makeFilterRow()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(box, {fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(8));
     m_filter = new QLineEdit(box);
     m_filter->setPlaceholderText(tr("mode:fulfil node:/attn/ kind:land bytes>1k"));
     m_filter->setAccessibleName(tr("Filter of the event log"));

@@ -6,6 +6,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/lut/dataflowpane.h"
@@ -71,9 +72,7 @@ DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection
     connect(none, &EmptyState::activated, this, &DataFlowView::sampleWanted);
     m_pages->addWidget(body);
     m_pages->addWidget(none);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeTools());
     m_pane = new DataFlowPane(body);
     m_pane->setAccessibleName(tr("Kernels and buffers"));
@@ -92,9 +91,7 @@ DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection
 QWidget* DataFlowView::makeTools()
 {
     auto* line = new QWidget(this);
-    auto* row = new QHBoxLayout(line);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(6));
+    auto* row = makeBox<QHBoxLayout>(line, {fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(6));
     m_layers = new QComboBox(line);
     m_layers->setAccessibleName(tr("LUT layer"));
     m_layers->setToolTip(tr("Which LUT layer of the model is shown"));

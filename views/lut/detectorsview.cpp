@@ -2,6 +2,7 @@
 #include "views/lut/detectorsview.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"
@@ -22,9 +23,7 @@ DetectorsView::DetectorsView(RunModel& model, Cursor& cursor, Selection& selecti
     setAccessibleName(tr("Table of a LUT layer"));
     setEmptyText(tr("The comparisons of a table appear here, once a model with a LUT layer was explained."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeTools());
     m_pane = new DetectorsPane(body);
     m_pane->setAccessibleName(tr("Comparisons"));
@@ -42,9 +41,7 @@ DetectorsView::DetectorsView(RunModel& model, Cursor& cursor, Selection& selecti
 QWidget* DetectorsView::makeTools()
 {
     auto* line = new QWidget(this);
-    auto* row = new QHBoxLayout(line);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(4));
+    auto* row = makeBox<QHBoxLayout>(line, {fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(4));
     m_table = addField(tr("Table"), tr("Which table of the layer"), line);
     m_sample = addField(tr("Sample"), tr("Which sample, over all leading axes"), line);
     m_later = addField(tr("Query"), tr("The later position of the pair"), line);

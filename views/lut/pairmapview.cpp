@@ -5,6 +5,7 @@
 #include "views/common/paint/colormap.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"
@@ -298,9 +299,7 @@ PairMapView::PairMapView(RunModel& model, Cursor& cursor, Selection& selection, 
     setEmptyText(
         tr("Where the relevance of a LUT layer comes from appears here, once a model with one was explained."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     m_pane = new PairMapPane(body);
     m_pane->setAccessibleName(tr("Map of relevance"));
     auto* line = new QWidget(body);

@@ -8,6 +8,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QComboBox>
@@ -116,9 +117,7 @@ MemoryView::MemoryView(RunModel& model, Cursor& cursor, Selection& selection, QW
     setAccessibleName(tr("Memory"));
     setEmptyText(tr("What does a recurrent layer keep from step to step? Open a model with one and run it."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(2));
+    auto* column = makeBox<QVBoxLayout>(body, {}, px(2));
     m_canvas = new Canvas(this);
     column->addWidget(m_canvas, 1);
     auto* row = new QHBoxLayout;

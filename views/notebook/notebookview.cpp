@@ -6,6 +6,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/marks.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/notebook/notebookmodel.h"
@@ -120,9 +121,7 @@ NotebookView::NotebookView(RunModel& model, Cursor& cursor, Selection& selection
     setAccessibleName(tr("Notebook"));
     setEmptyText(tr("The places that you visit in a run, and what you note about them. Open a model first."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeTools());
     makeTable(body);
     column->addWidget(m_table, 1);
@@ -145,9 +144,7 @@ NotebookView::NotebookView(RunModel& model, Cursor& cursor, Selection& selection
 QWidget* NotebookView::makeTools()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(4));
+    auto* row = makeBox<QHBoxLayout>(box, {fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(4));
     const auto give = [&](const QString& text, const QString& name, const QString& tip, auto&& what) {
         auto* button = new QToolButton(box);
         button->setText(text);

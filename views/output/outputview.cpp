@@ -8,6 +8,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/pagefile.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/output/outputcanvas.h"
 
@@ -37,9 +38,7 @@ OutputView::OutputView(RunModel& model, Cursor& cursor, Selection& selection, QW
     setAccessibleName(tr("Output"));
     setEmptyText(tr("No output yet. Open a model and an input, then run."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(2));
+    auto* column = makeBox<QVBoxLayout>(body, {}, px(2));
     m_asks = new QComboBox(body);
     m_asks->setFont(fonts::label());
     m_asks->setAccessibleName(tr("What a click asks about"));

@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/palette/palettemodel.h"
 
@@ -113,9 +114,7 @@ CommandPalette::CommandPalette(QWidget* window) : QFrame(window)
     setObjectName(QStringLiteral("palette"));
     setAccessibleName(tr("Command palette"));
     hide();
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(1, 1, 1, 1);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(this, {1, 1, 1, 1}, 0);
     m_field = new QLineEdit(this);
     m_field->setPlaceholderText(tr("Go to action, layer, step …"));
     m_field->setAccessibleName(tr("What to look for"));

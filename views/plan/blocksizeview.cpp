@@ -6,6 +6,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/plan/bytescale.h"
 
@@ -129,9 +130,7 @@ BlockSizeView::BlockSizeView(RunModel& model, Cursor& cursor, Selection& selecti
     setAccessibleName(tr("Size of the blocks of a plan"));
     setEmptyText(tr("What the size of blocks does to memory and work appears here, once a model is open."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     m_pane = new BlockSizePane(body);
     column->addWidget(m_pane, 1);
     auto* row = new QHBoxLayout;

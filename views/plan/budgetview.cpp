@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/bytescale.h"
@@ -58,9 +59,7 @@ BudgetView::BudgetView(RunModel& model, Cursor& cursor, Selection& selection, Pl
     setAccessibleName(tr("Budget of the plan"));
     setEmptyText(tr("The memory that a plan may take is chosen here, once a model is open."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(px(12), px(8), px(12), px(8));
-    column->setSpacing(px(6));
+    auto* column = makeBox<QVBoxLayout>(body, {px(12), px(8), px(12), px(8)}, px(6));
     makeFigures(*body);
     column->addStretch(1);
     QWidget* scroll = makeScroll(body);

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/plan/pintablemodel.h"
 #include "views/plan/rowlink.h"
@@ -25,9 +26,7 @@ PinsView::PinsView(RunModel& model, Cursor& cursor, Selection& selection, PlanMo
     setAccessibleName(tr("Tensors that were chosen by hand"));
     setEmptyText(tr("Tensors that you keep or recompute appear here, once a model is open."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     makeTable();
     column->addWidget(m_table, 1);
     auto* row = new QHBoxLayout;

@@ -6,6 +6,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/common/widgets/tips.h"
@@ -93,9 +94,7 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     setAccessibleName(tr("Planners"));
     setEmptyText(tr("What every planner reaches appears here, once a model is open."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     m_pane = new ParetoPane(body);
     column->addWidget(m_pane, 3);
     auto* row = new QHBoxLayout;
@@ -170,9 +169,7 @@ void PlannersView::addChoices(QWidget& body, QHBoxLayout& row)
 void PlannersView::addLoops(QWidget& body)
 {
     m_loopRow = new QWidget(&body);
-    auto* row = new QHBoxLayout(m_loopRow);
-    row->setContentsMargins(px(10), 0, px(10), px(4));
-    row->setSpacing(px(8));
+    auto* row = makeBox<QHBoxLayout>(m_loopRow, {px(10), 0, px(10), px(4)}, px(8));
     auto* label = new ElidedLabel(tr("Loop checkpoints every"), Role::Text2, fonts::label(), m_loopRow);
     m_loops = new QSpinBox(m_loopRow);
     m_loops->setAccessibleName(tr("Iterations between checkpoints of loops; 0 = chosen"));

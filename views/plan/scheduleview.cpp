@@ -7,6 +7,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/plan/bytescale.h"
@@ -90,9 +91,7 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
     m_waiting = new EmptyState(body);
     connect(m_waiting, &EmptyState::cancelled, &plan, &PlanModel::cancel);
     m_chart = new QWidget(body);
-    auto* column = new QVBoxLayout(m_chart);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(m_chart, {}, 0);
     m_message = new ElidedLabel({}, Role::AlarmText, fonts::label(), m_chart);
     m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
     m_message->hide();
@@ -134,9 +133,8 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
 void ScheduleView::makeStrip()
 {
     m_strip = new QWidget(m_chart);
-    auto* row = new QHBoxLayout(m_strip);
-    row->setContentsMargins(fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(4));
-    row->setSpacing(fonts::px(10));
+    auto* row =
+        makeBox<QHBoxLayout>(m_strip, {fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(4)}, fonts::px(10));
     m_name = new ElidedLabel({}, Role::Text, fonts::label(QFont::DemiBold), m_strip);
     m_story = new ElidedLabel({}, Role::Text2, fonts::label(), m_strip);
     m_turn = new QPushButton(m_strip);

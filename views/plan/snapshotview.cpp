@@ -10,6 +10,7 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
@@ -198,9 +199,7 @@ SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection
     setAccessibleName(tr("Snapshot of PyTorch's memory"));
     setEmptyText(tr("Open a memory snapshot of PyTorch (.pickle) to see it here, below the plan."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     m_device = new QComboBox(body);
     m_device->setAccessibleName(tr("Device"));
     column->addWidget(m_device, 0, Qt::AlignLeft);

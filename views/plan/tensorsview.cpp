@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/plan/rowlink.h"
 #include "views/plan/tensortablemodel.h"
@@ -35,9 +36,7 @@ TensorsView::TensorsView(RunModel& model, Cursor& cursor, Selection& selection, 
     setAccessibleName(tr("Tensors of the plan"));
     setEmptyText(tr("What becomes of every tensor appears here, once a model is open."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     makeTools(*body);
     makeTable();
     column->addWidget(m_table, 1);

@@ -6,6 +6,7 @@
 #include "core/trace/profiletext.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/profile/profilechart.h"
 #include "views/profile/profilemodel.h"
@@ -39,9 +40,7 @@ ProfileView::ProfileView(RunModel& model, Cursor& cursor, Selection& selection, 
     setAccessibleName(tr("Profile of the pass"));
     setEmptyText(tr("What a pass spends, node by node, appears here. Open a model first."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(px(8), px(4), px(8), px(4));
     row->setSpacing(px(6));

@@ -5,6 +5,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/program/programmodel.h"
@@ -93,9 +94,7 @@ ProgramView::ProgramView(RunModel& model, Cursor& cursor, Selection& selection, 
     setAccessibleName(tr("Compiled program"));
     setEmptyText(tr("What a relevance pass did appears here as a list of instructions, once something was explained."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     auto* line = new QWidget(body);
     auto* row = new QVBoxLayout(line);
     row->setContentsMargins(fonts::px(8), fonts::px(5), fonts::px(8), fonts::px(5));

@@ -7,6 +7,7 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/timerange.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/rangechip.h"
 #include "views/common/widgets/tabletext.h"
 #include "views/promises/promisefigures.h"
@@ -161,9 +162,7 @@ PromisesView::PromisesView(RunModel& model, Cursor& cursor, Selection& selection
     m_items = new PromiseTreeModel(model, this);
     makeTree();
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeFilterRow());
     column->addWidget(m_tree, 1);
     m_nothing = new QLabel(body);

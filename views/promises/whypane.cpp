@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QHBoxLayout>
@@ -82,9 +83,7 @@ void showText(QLabel& label, const QString& text)
 WhyPane::WhyPane(QWidget* parent) : QWidget(parent)
 {
     setAccessibleName(tr("What it waits for"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(fonts::px(10), fonts::px(8), fonts::px(10), fonts::px(8));
-    column->setSpacing(fonts::px(6));
+    auto* column = makeBox<QVBoxLayout>(this, {fonts::px(10), fonts::px(8), fonts::px(10), fonts::px(8)}, fonts::px(6));
     auto* head = new QHBoxLayout;
     m_title = new ElidedLabel({}, Role::Text, fonts::label(QFont::DemiBold), this);
     m_badge = new StateBadge(this);

@@ -8,6 +8,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/common/widgets/listtable.h"
 #include "views/region/channelstrip.h"
@@ -61,14 +62,10 @@ RegionView::RegionView(RunModel& model, Cursor& cursor, Selection& selection, Re
     setEmptyText(tr("Which layers and channels put relevance into a part of the input? Open a model and run it, then "
                     "mark the part."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(2));
+    auto* column = makeBox<QVBoxLayout>(body, {}, px(2));
     column->addWidget(makeTop(body));
     m_answer = new QWidget(body);
-    auto* row = new QHBoxLayout(m_answer);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(px(8));
+    auto* row = makeBox<QHBoxLayout>(m_answer, {}, px(8));
     QWidget* values = makeValues(m_answer);
     values->setMaximumWidth(px(kValueWidth));
     row->addWidget(values, 1);
@@ -85,9 +82,7 @@ RegionView::RegionView(RunModel& model, Cursor& cursor, Selection& selection, Re
 QWidget* RegionView::makeTop(QWidget* parent)
 {
     auto* top = new QWidget(parent);
-    auto* row = new QHBoxLayout(top);
-    row->setContentsMargins(px(10), px(2), px(6), 0);
-    row->setSpacing(px(4));
+    auto* row = makeBox<QHBoxLayout>(top, {px(10), px(2), px(6), 0}, px(4));
     m_sentence = new QLabel(top);
     m_sentence->setFont(fonts::label());
     m_sentence->setTextFormat(Qt::PlainText);
@@ -103,9 +98,7 @@ QWidget* RegionView::makeTop(QWidget* parent)
 QWidget* RegionView::makeValues(QWidget* parent)
 {
     auto* side = new QWidget(parent);
-    auto* column = new QVBoxLayout(side);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(2));
+    auto* column = makeBox<QVBoxLayout>(side, {}, px(2));
     m_items = new RegionValuesModel(model(), side);
     m_values = new QTableView(side);
     m_values->setAccessibleName(tr("Values by what they put into the region"));
@@ -138,9 +131,7 @@ QWidget* RegionView::makeValues(QWidget* parent)
 QWidget* RegionView::makeChannels(QWidget* parent)
 {
     auto* side = new QWidget(parent);
-    auto* column = new QVBoxLayout(side);
-    column->setContentsMargins(0, px(2), px(6), 0);
-    column->setSpacing(px(2));
+    auto* column = makeBox<QVBoxLayout>(side, {0, px(2), px(6), 0}, px(2));
     auto* top = new QHBoxLayout;
     m_caption = new QLabel(side);
     m_caption->setFont(fonts::label());

@@ -2,6 +2,7 @@
 #include "views/run/checkpointfields.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/run/chosenlist.h"
 
 #include <QCheckBox>
@@ -13,9 +14,7 @@ namespace retro::views
 
 CheckpointFields::CheckpointFields(QWidget* parent) : QWidget(parent)
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(this, {}, fonts::px(4));
     m_list = new ChosenList({tr("Checkpoints"), tr("Remove the chosen checkpoint (Del)"),
                              tr("Values whose relevance is kept when it is final"),
                              tr("Relevance of %1 is kept when it is final; the graph adds more with a right click")},

@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QHBoxLayout>
@@ -30,9 +31,7 @@ ChosenList::ChosenList(const Words& words, QWidget* parent)
     : QWidget(parent), m_itemTip(words.itemTip), m_head(new QHBoxLayout), m_list(new QListWidget(this)),
       m_remove(new QToolButton(this))
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(this, {}, fonts::px(4));
     m_head->addWidget(new ElidedLabel(words.title, Role::Text, fonts::label(QFont::DemiBold), this), 1);
     m_remove->setIcon(icons::icon(QStringLiteral("close")));
     m_remove->setAutoRaise(true);

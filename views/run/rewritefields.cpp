@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QHBoxLayout>
@@ -46,9 +47,7 @@ QString countOf(const RewriteFacts& rewrite)
 
 RewriteFields::RewriteFields(QWidget* parent) : QWidget(parent)
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(this, {}, fonts::px(4));
     auto* head = new QHBoxLayout;
     head->setSpacing(fonts::px(8));
     m_title = new QToolButton(this);

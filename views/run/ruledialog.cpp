@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QComboBox>
 #include <QDialogButtonBox>
@@ -50,9 +51,8 @@ RuleDialog::RuleDialog(RuleQuestion question, QWidget* parent) : QDialog(parent)
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Change rule"));
     setMinimumWidth(fonts::px(460));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(fonts::px(16), fonts::px(14), fonts::px(16), fonts::px(14));
-    column->setSpacing(fonts::px(8));
+    auto* column =
+        makeBox<QVBoxLayout>(this, {fonts::px(16), fonts::px(14), fonts::px(16), fonts::px(14)}, fonts::px(8));
     auto* node = makeLabel(tr("Node"), fonts::content(QFont::DemiBold), this);
     node->setText(m_question.node);
     column->addWidget(node);

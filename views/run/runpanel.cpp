@@ -5,6 +5,7 @@
 #include "views/common/paint/icons.h"
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/run/checkpointfields.h"
 #include "views/run/fieldcontrol.h"
@@ -40,9 +41,7 @@ constexpr int kLeastCharacters = 9;
 
 RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
 {
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(0, 0, 0, 0);
-    outer->setSpacing(0);
+    auto* outer = makeBox<QVBoxLayout>(this, {}, 0);
     m_area = new QScrollArea(this);
     m_area->setWidgetResizable(true);
     m_area->setFrameShape(QFrame::NoFrame);

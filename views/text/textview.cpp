@@ -5,6 +5,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/text/linkspane.h"
 #include "views/text/textfocus.h"
@@ -54,9 +55,7 @@ TextView::TextView(RunModel& model, Cursor& cursor, Selection& selection, TextFo
     setAccessibleName(tr("Text"));
     setEmptyText(tr("No text yet. Open a language model, write a text and run."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(body, {}, fonts::px(4));
     m_parts = new QSplitter(Qt::Vertical, body);
     m_parts->setChildrenCollapsible(false);
     m_strip = new WordStrip(focus, m_parts);

@@ -6,6 +6,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/text/layersmatrix.h"
 #include "views/text/textfocus.h"
@@ -51,9 +52,7 @@ WordLayersView::WordLayersView(RunModel& model, Cursor& cursor, Selection& selec
     setAccessibleName(tr("Words × layers"));
     setEmptyText(tr("No text yet. Open a language model, write a text and run."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(fonts::px(4));
+    auto* column = makeBox<QVBoxLayout>(body, {}, fonts::px(4));
     auto* tools = new QWidget(body);
     auto* row = new FlowLayout(fonts::px(8), fonts::px(2), tools);
     row->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);

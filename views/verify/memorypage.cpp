@@ -4,6 +4,7 @@
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/verify/storagecurve.h"
 #include "views/verify/storagemodel.h"
@@ -22,9 +23,7 @@ namespace retro::views
 MemoryPage::MemoryPage(QWidget* parent)
     : QWidget(parent), m_items(new StorageModel(this)), m_curve(new StorageCurve(this)), m_jobs(new JobRunner(this))
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
+    auto* row = makeBox<QHBoxLayout>(this, {}, 0);
     auto* left = new QVBoxLayout;
     left->setSpacing(0);
     makeTable();
@@ -46,9 +45,7 @@ MemoryPage::MemoryPage(QWidget* parent)
 void MemoryPage::makeButtons()
 {
     m_buttons = new QWidget(this);
-    auto* row = new QHBoxLayout(m_buttons);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(m_buttons, {fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(8));
     const auto add = [&](const QString& text, const QString& tip) {
         auto* button = new QToolButton(m_buttons);
         button->setText(text);

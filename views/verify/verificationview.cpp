@@ -5,6 +5,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/common/widgets/listtable.h"
@@ -48,9 +49,7 @@ VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& s
     setEmptyText(
         tr("What holds on a model, and what does not, appears here once it was verified. Open a model first."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeHeader());
     column->addWidget(makeReachRow());
     m_stack = new QStackedWidget(body);
@@ -76,9 +75,7 @@ VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& s
 QWidget* VerificationView::makeHeader()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(box, {fonts::px(10), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(8));
     m_pages = new QComboBox(box);
     m_pages->setAccessibleName(tr("What is shown"));
     m_pages->setFont(fonts::label());
@@ -170,9 +167,7 @@ void VerificationView::sizeFactColumns()
 QWidget* VerificationView::makeReachRow()
 {
     m_reachRow = new QWidget(this);
-    auto* row = new QHBoxLayout(m_reachRow);
-    row->setContentsMargins(fonts::px(10), 0, fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(6));
+    auto* row = makeBox<QHBoxLayout>(m_reachRow, {fonts::px(10), 0, fonts::px(8), fonts::px(4)}, fonts::px(6));
     const auto add = [&](const QString& text, const QString& name) {
         auto* label = new QLabel(text, m_reachRow);
         label->setFont(fonts::label());

@@ -5,6 +5,7 @@
 #include "views/common/csv.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/widgets/addrow.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
 #include "views/watch/watchmodel.h"
@@ -23,9 +24,7 @@ WatchView::WatchView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     setAccessibleName(tr("Watch"));
     setEmptyText(tr("Numbers that you want to see at every step. Open a model first."));
     auto* body = new QWidget(this);
-    auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(body, {}, 0);
     column->addWidget(makeAddRow());
     m_message = new ElidedLabel({}, Role::Text2, fonts::label(), body);
     m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(6));

@@ -68,9 +68,8 @@ QString summaryOf(const engine::LoadedModel& model)
         parts << QObject::tr("%1 classes").arg(model.card->labels.size());
     }
     parts << views::bytesText(parameterBytes(graph));
-    const auto opset = graph.opsets().find("");
-    if (opset != graph.opsets().end()) {
-        parts << QObject::tr("ONNX\u00a0%1").arg(opset->second);
+    if (graph.opset() > 0) {
+        parts << QObject::tr("ONNX\u00a0%1").arg(graph.opset());
     }
     const auto passed = std::ranges::count(model.rewritten.graph->nodes(), "PassThrough", &graph::Node::op);
     const QString summary = parts.join(QStringLiteral(" · "));

@@ -5,6 +5,7 @@
 #include "core/lrp/composite/composite.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 
 #include <QComboBox>
@@ -181,9 +182,7 @@ RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Where the runs part"));
     resize(px(760), px(520));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(px(16), px(14), px(16), px(14));
-    column->setSpacing(px(10));
+    auto* column = views::makeBox<QVBoxLayout>(this, {px(16), px(14), px(16), px(14)}, px(10));
     m_summary = new QLabel(this);
     m_summary->setTextFormat(Qt::PlainText);
     m_summary->setWordWrap(true);
@@ -214,9 +213,7 @@ RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
 void RunDifferenceDialog::makeRulesField()
 {
     m_rulesRow = new QWidget(this);
-    auto* row = new QHBoxLayout(m_rulesRow);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(px(8));
+    auto* row = views::makeBox<QHBoxLayout>(m_rulesRow, {}, px(8));
     auto* words = new QLabel(tr("&Rules of the other tool"), m_rulesRow);
     m_rules = new QComboBox(m_rulesRow);
     m_rules->setEditable(true);

@@ -4,6 +4,7 @@
 #include "app/gui/shell/menus.h"
 #include "views/common/actions.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QDialogButtonBox>
@@ -127,9 +128,7 @@ KeySheet::KeySheet(const views::ActionRegistry& actions, const QMenuBar& menus, 
     auto* body = new QWidget(this);
     body->setAutoFillBackground(true);
     body->setBackgroundRole(QPalette::Base);
-    auto* row = new QHBoxLayout(body);
-    row->setContentsMargins(px(20), px(16), px(20), px(8));
-    row->setSpacing(px(28));
+    auto* row = views::makeBox<QHBoxLayout>(body, {px(20), px(16), px(20), px(8)}, px(28));
     std::vector<QVBoxLayout*> columns;
     std::vector<std::size_t> lengths(kColumns, 0);
     for (std::size_t i = 0; i < kColumns; ++i) {

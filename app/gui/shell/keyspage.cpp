@@ -3,6 +3,7 @@
 
 #include "app/gui/shell/preferences.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 
 #include <QComboBox>
@@ -187,9 +188,7 @@ void KeysPage::makeEditor()
         button->setAutoDefault(false);
         row->addWidget(button);
     }
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(px(16), px(14), px(16), px(8));
-    column->setSpacing(px(8));
+    auto* column = views::makeBox<QVBoxLayout>(this, {px(16), px(14), px(16), px(8)}, px(8));
     column->addWidget(m_scheme);
     column->addWidget(m_filter);
     column->addWidget(m_table, 1);

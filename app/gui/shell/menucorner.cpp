@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -80,9 +81,7 @@ void CommandField::paintEvent(QPaintEvent* /*event*/)
 MenuCorner::MenuCorner(QMenuBar& bar, const QAction& palette, const QList<QAction*>& workspaces)
     : QWidget(&bar), m_bar(bar)
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, px(3), px(8), px(3));
-    row->setSpacing(0);
+    auto* row = views::makeBox<QHBoxLayout>(this, {0, px(3), px(8), px(3)}, 0);
     m_field = new CommandField(palette, this);
     row->addWidget(m_field);
     row->addSpacing(px(12));

@@ -2,6 +2,7 @@
 #include "app/gui/shell/unsavedwork.h"
 
 #include "app/gui/shell/bookmarks.h"
+#include "core/base/inputfiles.h"
 #include "views/notebook/notebookmodel.h"
 
 #include <QFileInfo>
@@ -40,12 +41,22 @@ void UnsavedWork::takeComputed()
 {
     m_kept = {};
     m_file.clear();
+    m_held.reset();
+}
+
+void UnsavedWork::holdFile()
+{
+    m_held = m_file.isEmpty() ? nullptr : std::make_shared<base::HeldFiles>();
+    if (m_held) {
+        m_held->add(m_file.toStdString(), "the run on screen");
+    }
 }
 
 void UnsavedWork::takeFile(const QString& path)
 {
     m_kept = now();
     m_file = QFileInfo(path).absoluteFilePath();
+    holdFile();
 }
 
 void UnsavedWork::takeSaved(const QString& path)
@@ -56,7 +67,11 @@ void UnsavedWork::takeSaved(const QString& path)
     }
 }
 
-void UnsavedWork::takeFailure() { m_then = {}; }
+void UnsavedWork::takeFailure()
+{
+    m_then = {};
+    holdFile();
+}
 
 bool UnsavedWork::hasAny() const
 {

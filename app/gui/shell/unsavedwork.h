@@ -8,9 +8,15 @@
 #include <QString>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 class QWidget;
+
+namespace retro::base
+{
+class HeldFiles;
+}
 
 namespace retro::views
 {
@@ -42,8 +48,10 @@ public:
 
     /// A run that was computed is on screen: no file has it.
     void takeComputed();
-    /// The run of a file is on screen, with the marks that the file has.
+    /// The run of a file is on screen, with the marks that the file has. Nothing else is written over the file.
     void takeFile(const QString& path);
+    /// The run on screen is about to be written, maybe into its file; answered by takeSaved() or takeFailure().
+    void letFileGo() { m_held.reset(); }
     /// The run on screen was written, with what is marked now.
     void takeSaved(const QString& path);
     /// It was not written: what waited for it is not done.
@@ -70,6 +78,7 @@ private:
         bool operator==(const Marks&) const = default;
     };
     [[nodiscard]] Marks now() const;
+    void holdFile();
 
     const Bookmarks& m_bookmarks;
     const views::NotebookModel& m_notebook;
@@ -77,7 +86,8 @@ private:
     Question m_question;
     Marks m_kept; ///< those that the file has
     QString m_file;
-    std::function<void()> m_then; ///< waits for the file
+    std::shared_ptr<base::HeldFiles> m_held; ///< m_file; null while there is none, or it is written
+    std::function<void()> m_then;            ///< waits for the file
 };
 
 } // namespace retro::app

@@ -9,6 +9,7 @@
 #include "views/common/paint/icons.h"
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
 #include <QFileInfo>
@@ -117,9 +118,7 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
     auto* page = new QWidget(this);
     auto* middle = new QWidget(page);
     middle->setMaximumWidth(px(kPageWidth));
-    auto* column = new QVBoxLayout(middle);
-    column->setContentsMargins(px(24), px(24), px(24), px(24));
-    column->setSpacing(px(28));
+    auto* column = views::makeBox<QVBoxLayout>(middle, {px(24), px(24), px(24), px(24)}, px(28));
     column->addWidget(makeHead(middle));
     auto* halves = new QHBoxLayout;
     halves->setSpacing(px(48));
@@ -160,9 +159,7 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
 QWidget* WelcomePage::makeHead(QWidget* parent)
 {
     auto* head = new QWidget(parent);
-    auto* row = new QHBoxLayout(head);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(px(18));
+    auto* row = views::makeBox<QHBoxLayout>(head, {}, px(18));
     m_logo = new QWidget(head);
     m_logo->setFixedSize(px(56), px(56));
     row->addWidget(m_logo);
@@ -181,9 +178,7 @@ QWidget* WelcomePage::makeHead(QWidget* parent)
 QWidget* WelcomePage::makeFiles(QWidget* parent)
 {
     auto* files = new QWidget(parent);
-    auto* column = new QVBoxLayout(files);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(10));
+    auto* column = views::makeBox<QVBoxLayout>(files, {}, px(10));
     m_last = new QVBoxLayout;
     m_last->setSpacing(px(4));
     column->addLayout(m_last);
@@ -203,9 +198,7 @@ QWidget* WelcomePage::makeFiles(QWidget* parent)
 QWidget* WelcomePage::makeSample(QWidget* parent)
 {
     auto* sample = new QWidget(parent);
-    auto* column = new QVBoxLayout(sample);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(px(10));
+    auto* column = views::makeBox<QVBoxLayout>(sample, {}, px(10));
     column->addWidget(makeHeading(tr("Or see it at work on a sample"), sample));
     auto* row = new QHBoxLayout;
     row->setSpacing(px(16));

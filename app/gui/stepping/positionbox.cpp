@@ -2,6 +2,7 @@
 #include "app/gui/stepping/positionbox.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -14,9 +15,7 @@ using views::fonts::px;
 
 PositionBox::PositionBox(const QString& name, const QString& tip, QWidget* parent) : QWidget(parent)
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(px(8), 0, px(12), 0);
-    row->setSpacing(0);
+    auto* row = views::makeBox<QHBoxLayout>(this, {px(8), 0, px(12), 0}, 0);
     m_field = new QLineEdit(this);
     m_field->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_field->setFont(views::fonts::numbers());

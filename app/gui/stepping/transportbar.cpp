@@ -7,6 +7,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
+#include "views/common/widgets/boxes.h"
 #include "views/log/eventwords.h"
 
 #include <QActionGroup>
@@ -94,9 +95,7 @@ TransportBar::~TransportBar() = default;
 void TransportBar::addOverAndOut()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(0);
+    auto* row = views::makeBox<QHBoxLayout>(box, {}, 0);
     for (const char* id : {"go.over", "go.out"}) {
         auto* button = new QToolButton(box);
         button->setDefaultAction(&m_context.actions.at(QLatin1String(id)));
@@ -131,9 +130,7 @@ void TransportBar::addGranularity()
     m_group = new QActionGroup(this);
     m_group->setExclusive(true);
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(4), 0, px(4), 0);
-    row->setSpacing(0);
+    auto* row = views::makeBox<QHBoxLayout>(box, {px(4), 0, px(4), 0}, 0);
     for (const GranularityName& name : kGranularities) {
         auto* action = new QAction(tr(name.text), m_group);
         action->setCheckable(true);
@@ -154,9 +151,7 @@ void TransportBar::addGranularity()
 void TransportBar::addRunTarget()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(8), 0, px(4), 0);
-    row->setSpacing(px(6));
+    auto* row = views::makeBox<QHBoxLayout>(box, {px(8), 0, px(4), 0}, px(6));
     m_target = new QComboBox(box);
     for (std::size_t i = 0; i < kRunTargets; ++i) {
         m_target->addItem(nameOf(static_cast<RunTarget>(i)));
@@ -193,9 +188,7 @@ void TransportBar::addPosition()
 void TransportBar::addSpeed()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(12), 0, px(4), 0);
-    row->setSpacing(px(6));
+    auto* row = views::makeBox<QHBoxLayout>(box, {px(12), 0, px(4), 0}, px(6));
     m_speed = new QComboBox(box);
     for (const double speed : Player::speeds()) {
         m_speed->addItem(tr("%1 / s").arg(speed < 1 ? views::valueText(speed, 2)

@@ -6,6 +6,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/placeholder.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -60,9 +61,7 @@ NeedsBar::NeedsBar(QWidget* parent) : QToolBar(tr("What the model needs"), paren
     setMovable(false);
     setProperty(kIsAway, true);
     auto* line = new QWidget(this);
-    auto* row = new QHBoxLayout(line);
-    row->setContentsMargins(px(8), px(4), px(8), px(4));
-    row->setSpacing(px(8));
+    auto* row = views::makeBox<QHBoxLayout>(line, {px(8), px(4), px(8), px(4)}, px(8));
     m_sentence = new QLabel(line);
     m_sentence->setTextFormat(Qt::PlainText);
     m_sentence->setWordWrap(true);

@@ -6,6 +6,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
+#include "views/common/widgets/boxes.h"
 #include "views/plan/planmodel.h"
 #include "views/plan/plannerbox.h"
 #include "views/plan/scheduleview.h"
@@ -57,9 +58,7 @@ PlanBar::PlanBar(views::ActionRegistry& actions, views::PlanModel& plan, views::
 void PlanBar::addHalves()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(4), 0, px(4), 0);
-    row->setSpacing(0);
+    auto* row = views::makeBox<QHBoxLayout>(box, {px(4), 0, px(4), 0}, 0);
     auto* words = new QLabel(tr("Plan for"), box);
     words->setContentsMargins(0, 0, px(6), 0);
     m_captions.append(words);
@@ -94,9 +93,7 @@ void PlanBar::addPosition()
 void PlanBar::addPlanner()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(px(8), 0, px(6), 0);
-    row->setSpacing(px(6));
+    auto* row = views::makeBox<QHBoxLayout>(box, {px(8), 0, px(6), 0}, px(6));
     auto* planner = new views::PlannerBox(m_plan, box);
     auto* label = new QLabel(tr("Planner"), box);
     label->setBuddy(planner);

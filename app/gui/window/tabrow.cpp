@@ -5,6 +5,7 @@
 #include "views/common/paint/icons.h"
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QDockWidget>
 #include <QHBoxLayout>
@@ -34,9 +35,7 @@ QToolButton* makeButton(const QString& icon, const QString& tip, QWidget* parent
 TabRow::TabRow(QTabBar& tabs, QWidget* parent) : QWidget(parent), m_tabs(&tabs)
 {
     m_buttons = new QWidget(this);
-    auto* row = new QHBoxLayout(m_buttons);
-    row->setContentsMargins(0, 0, views::fonts::px(2), 1);
-    row->setSpacing(0);
+    auto* row = views::makeBox<QHBoxLayout>(m_buttons, {0, 0, views::fonts::px(2), 1}, 0);
     auto* floatButton = makeButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_buttons);
     auto* closeButton =
         makeButton(QStringLiteral("close"), tr("Close this pane (menu Window brings it back)"), m_buttons);

@@ -205,6 +205,7 @@ void MainWindow::saveRunAs()
 
 void MainWindow::saveRunTo(const QString& path)
 {
+    m_unsaved->letFileGo();
     m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
                      m_engineSpace->notebook().items().notes(), m_planLink->runPlan(), m_where->keptRegion(),
                      m_text.text());

@@ -123,9 +123,7 @@ void addValue(const graph::Value& value, const Tensor& replaced, graph::GraphBui
 Result<graph::Graph> withConstants(const graph::Graph& graph, const std::vector<Tensor>& replaced)
 {
     graph::GraphBuilder builder(graph.name());
-    for (const auto& [domain, version] : graph.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(graph);
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         addValue(graph.value(ValueId(i)), replaced[i], builder);
     }

@@ -48,9 +48,7 @@ public:
             return std::shared_ptr<const graph::Graph>();
         }
         const graph::Graph& first = *m_written[0];
-        for (const auto& [domain, version] : first.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(first);
         m_copy.resize(first.valueCount());
         addInputs();
         for (std::size_t i = 0; i < first.valueCount(); ++i) { // before a name is made up

@@ -78,6 +78,25 @@ std::vector<ValueId> byMagnitude(RelevanceSite& site)
     return forTracked(site, [&](std::size_t slot) { return toOperand(site, steps.multiply(weights[slot], s), slot); });
 }
 
+/// By the rules that sums and products share.
+RelevanceParts ofEither(RelevanceSite& site)
+{
+    const std::string_view name = site.rule.name();
+    if (name == "uniform") {
+        return inEqualParts(site);
+    }
+    if (name == "abs-ratio") {
+        return byMagnitude(site);
+    }
+    if (name == "signal-take-all") {
+        return toSignal(site);
+    }
+    if (name == "pass") {
+        return forTracked(site, [&](std::size_t slot) { return toOperand(site, site.relevance[0], slot); });
+    }
+    return noForm(site);
+}
+
 } // namespace
 
 RelevanceParts relevanceOfSum(RelevanceSite& site)
@@ -97,19 +116,7 @@ RelevanceParts relevanceOfSum(RelevanceSite& site)
             return steps.scaled(toOperand(site, site.relevance[0], slot), signs[slot]);
         });
     }
-    if (name == "uniform") {
-        return inEqualParts(site);
-    }
-    if (name == "abs-ratio") {
-        return byMagnitude(site);
-    }
-    if (name == "signal-take-all") {
-        return toSignal(site);
-    }
-    if (name == "pass") {
-        return forTracked(site, [&](std::size_t slot) { return toOperand(site, site.relevance[0], slot); });
-    }
-    return noForm(site);
+    return ofEither(site);
 }
 
 namespace
@@ -136,20 +143,7 @@ RelevanceParts factorsByGradient(RelevanceSite& site)
 
 RelevanceParts relevanceOfProduct(RelevanceSite& site)
 {
-    const std::string_view name = site.rule.name();
-    if (name == "uniform") {
-        return inEqualParts(site);
-    }
-    if (name == "abs-ratio") {
-        return byMagnitude(site);
-    }
-    if (name == "signal-take-all") {
-        return toSignal(site);
-    }
-    if (name == "pass") {
-        return forTracked(site, [&](std::size_t slot) { return toOperand(site, site.relevance[0], slot); });
-    }
-    return name == "gradient" ? factorsByGradient(site) : noForm(site);
+    return site.rule.name() == "gradient" ? factorsByGradient(site) : ofEither(site);
 }
 
 RelevanceParts relevanceOfQuotient(RelevanceSite& site)

@@ -34,9 +34,7 @@ namespace
 Result<std::shared_ptr<const graph::Graph>> withTypedConstants(const graph::Graph& graph, const std::stop_token& stop)
 {
     graph::GraphBuilder builder(graph.name());
-    for (const auto& [domain, version] : graph.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(graph);
     std::vector<graph::ValueId> copy(graph.valueCount());
     for (const graph::ValueId input : graph.inputs()) {
         const graph::Value& value = graph.value(input);

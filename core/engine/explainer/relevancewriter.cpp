@@ -94,8 +94,7 @@ public:
             RETRO_CHECK(checkPosition(target));
         }
         RETRO_CHECK(checkPools());
-        const auto known = m_graph.opsets().find("");
-        const std::int64_t opset = std::max(kLeastOpset, known == m_graph.opsets().end() ? 0 : known->second);
+        const std::int64_t opset = std::max(kLeastOpset, m_graph.opset());
         m_builder.setOpset("", opset);
         RelevanceSteps steps(m_builder, opset, m_type);
         m_forward.emplace(m_builder, steps, m_model, [this](graph::ValueId id) { return dimensionsOf(id); });

@@ -48,9 +48,7 @@ public:
 
     Result<graph::Graph> open(std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
     {
-        for (const auto& [domain, version] : m_graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(m_graph);
         for (const ValueId input : m_graph.inputs()) {
             const graph::Value& value = m_graph.value(input);
             m_newId[input.index()] = m_builder.addInput(value.name, value.dtype, value.shape);

@@ -45,16 +45,14 @@ public:
                   const WrittenParts& parts)
         : m_program(program), m_plan(plan.chosen.plan), m_packed(plan.packed), m_model(program.model()),
           m_graph(m_model.graph()), m_target(target), m_parts(parts), m_builder(m_graph.name() + "-gradient"),
-          m_types(ops::numberTypes(m_graph)), m_emit(m_builder, opset(), m_types[target.index()]),
+          m_types(ops::numberTypes(m_graph)), m_emit(m_builder, m_graph.opset(), m_types[target.index()]),
           m_copy(m_graph.valueCount()), m_first(m_graph.valueCount()), m_runs(m_graph.valueCount(), 0),
           m_gradient(m_graph.valueCount())
     {}
 
     Result<tape::GradientGraph> write()
     {
-        for (const auto& [domain, version] : m_graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(m_graph);
         addInputs();
         setStep("-1");
         for (const NodeId node : m_program.constantNodes()) {
@@ -82,12 +80,6 @@ public:
     }
 
 private:
-    [[nodiscard]] std::int64_t opset() const
-    {
-        const auto at = m_graph.opsets().find("");
-        return at == m_graph.opsets().end() ? 0 : at->second;
-    }
-
     void setStep(const std::string& step)
     {
         m_step = {{kStepKey, step}};
@@ -146,7 +138,7 @@ private:
             run = output.isValid() ? ++m_runs[output.index()] : run;
         }
         const std::string again = run > 1 ? fmt::format("~{}", run) : std::string();
-        tape::settleOpset(node, opset(), m_model);
+        tape::settleOpset(node, m_graph.opset(), m_model);
         for (ValueId& input : node.inputs) {
             input = forward(input);
         }
@@ -310,9 +302,7 @@ public:
     PartCopy(const graph::Graph& graph, const std::string& name)
         : m_graph(graph), m_builder(name), m_copy(graph.valueCount())
     {
-        for (const auto& [domain, version] : graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(graph);
     }
 
     /// A value that comes from outside.

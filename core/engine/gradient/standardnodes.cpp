@@ -26,12 +26,6 @@ namespace
 constexpr std::int64_t kMeanTakesAxes = 18;
 constexpr double kTanhCube = 0.044715;
 
-std::int64_t opsetOf(const graph::Graph& graph)
-{
-    const auto at = graph.opsets().find("");
-    return at == graph.opsets().end() ? 0 : at->second;
-}
-
 /// Writes what one node does in others, the last of which takes its place, name and result.
 class Steps
 {
@@ -180,7 +174,7 @@ const Newer* newerThan(const Node& node, std::int64_t opset)
 class Standardiser
 {
 public:
-    explicit Standardiser(const graph::Graph& graph) : m_graph(graph), m_draft(graph), m_opset(opsetOf(graph)) {}
+    explicit Standardiser(const graph::Graph& graph) : m_graph(graph), m_draft(graph), m_opset(graph.opset()) {}
 
     Result<std::shared_ptr<const graph::Graph>> write()
     {
@@ -230,7 +224,7 @@ private:
 
 Result<std::shared_ptr<const graph::Graph>> withStandardNodes(std::shared_ptr<const graph::Graph> graph)
 {
-    const std::int64_t opset = opsetOf(*graph);
+    const std::int64_t opset = graph->opset();
     const auto isOther = [opset](const Node& node) {
         return !standardName(node).empty() || newerThan(node, opset) != nullptr;
     };

@@ -268,9 +268,7 @@ public:
 
     Result<graph::Graph> build(const std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
     {
-        for (const auto& [domain, version] : m_graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(m_graph);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const graph::Value& value = m_graph.value(m_graph.inputs()[i]);
             m_copy[m_graph.inputs()[i].index()] = m_builder.addInput(value.name, value.dtype, inputs[i].shape());

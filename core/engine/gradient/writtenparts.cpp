@@ -134,9 +134,7 @@ Result<ops::Reads> WrittenParts::reads(NodeId reader, ValueId operand) const
     const execute::BoundModel& model = m_subject.model();
     const graph::Node& node = model.graph().node(reader);
     Trial trial;
-    for (const auto& [domain, version] : model.graph().opsets()) {
-        trial.builder.setOpset(domain, version);
-    }
+    trial.builder.setOpsets(model.graph());
     std::vector<runtime::Part> group;
     for (std::uint32_t slot = 0; slot < node.inputs.size(); ++slot) {
         if (node.inputs[slot] == operand) {
@@ -145,9 +143,8 @@ Result<ops::Reads> WrittenParts::reads(NodeId reader, ValueId operand) const
     }
     EmitValues values = valuesOf(reader, group);
     giveInputs(trial, m_subject, node, values);
-    const auto at = model.graph().opsets().find("");
     const auto made = std::ranges::find_if(node.outputs, &ValueId::isValid);
-    tape::Emitter emitter(trial.builder, at == model.graph().opsets().end() ? 0 : at->second, m_types[made->index()]);
+    tape::Emitter emitter(trial.builder, model.graph().opset(), m_types[made->index()]);
     RETRO_TRY(const ValueId part, emit(emitter, reader, std::move(values)));
     if (!part.isValid()) {
         return ops::Reads();

@@ -82,9 +82,7 @@ graph::Node renumbered(graph::Node node, const std::vector<ValueId>& ids)
 base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes)
 {
     graph::GraphBuilder builder(graph.name());
-    for (const auto& [domain, version] : graph.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(graph);
     const std::span<const ValueId> outputs = changes.outputs ? std::span(*changes.outputs) : graph.outputs();
     const std::vector<bool> isKept = keptValues(graph, changes, outputs);
     std::vector<ValueId> ids(graph.valueCount());

@@ -69,9 +69,7 @@ Result<std::shared_ptr<const Graph>> withAllConstants(const std::shared_ptr<cons
         return graph;
     }
     graph::GraphBuilder builder(graph->name());
-    for (const auto& [domain, version] : graph->opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(*graph);
     for (const graph::Value& value : graph->values()) {
         RETRO_CHECK(addValue(builder, value));
     }

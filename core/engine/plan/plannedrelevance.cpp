@@ -85,8 +85,8 @@ private:
             m_result.checkpoints.push_back({made.value, std::nullopt, made.tensor});
         }
         const bool isTaken = m_request.inputsOnly || m_request.onRelevance;
-        const bool isEnd =
-            graph.inputNode(made.value).isValid() || std::ranges::find(m_targets, made.value) != m_targets.end();
+        const bool isTarget = std::ranges::find(m_targets, made.value) != m_targets.end();
+        const bool isEnd = graph.inputNode(made.value).isValid() || (isTarget && !m_request.inputsOnly);
         if (!isTaken || isEnd) {
             m_result.relevance[made.value.index()] = made.tensor;
         }

@@ -229,9 +229,7 @@ public:
 
     [[nodiscard]] std::shared_ptr<const Graph> write() &&
     {
-        for (const auto& [domain, version] : m_graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(m_graph);
         for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
             graph::Value value = m_graph.value(ValueId(i));
             value.shape = m_plan.axisOf(ValueId(i)) ? std::nullopt : value.shape;

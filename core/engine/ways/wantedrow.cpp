@@ -222,9 +222,7 @@ Node withValues(Node node, const std::vector<ValueId>& ids)
 std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
 {
     graph::GraphBuilder builder(graph.name());
-    for (const auto& [domain, version] : graph.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(graph);
     const ValueId rows = graph.node(head).inputs[0];
     // What follows from `head` has not the shape that is declared.
     const std::vector<bool> isBehind = graph::descendantsOf(graph, graph.node(head).outputs).values;
@@ -284,9 +282,7 @@ graph::Value renamed(graph::Value value, const OtherOperands& others)
 std::shared_ptr<const Graph> renamed(const Graph& members, const OtherOperands& others)
 {
     graph::GraphBuilder builder(members.name());
-    for (const auto& [domain, version] : members.opsets()) {
-        builder.setOpset(domain, version);
-    }
+    builder.setOpsets(members);
     std::vector<ValueId> ids;
     for (std::size_t i = 0; i < members.valueCount(); ++i) {
         const graph::Value value = renamed(members.value(ValueId(i)), others);

@@ -29,9 +29,7 @@ ops::TensorType typeOf(const Tensor& tensor)
 Emitter::Emitter(const graph::Graph& model, Precision precision, std::stop_token stop, std::size_t mostNodes)
     : m_model(model), m_precision(precision), m_stop(std::move(stop)), m_builder(model.name()), m_mostNodes(mostNodes)
 {
-    for (const auto& [domain, version] : model.opsets()) {
-        m_builder.setOpset(domain, version);
-    }
+    m_builder.setOpsets(model);
 }
 
 std::string Emitter::unique(const std::string& wanted)

@@ -42,9 +42,7 @@ public:
     explicit DetachingCopy(const graph::Graph& graph)
         : m_graph(graph), m_builder(graph.name()), m_ids(graph.valueCount())
     {
-        for (const auto& [domain, version] : graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(graph);
         m_builder.setOpset("retrograde", 1);
     }
 

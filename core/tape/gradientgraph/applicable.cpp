@@ -12,16 +12,14 @@ namespace retro::tape
 
 bool isGradientOpset(const execute::BoundModel& model)
 {
-    const auto opset = model.graph().opsets().find("");
-    return opset == model.graph().opsets().end() || opset->second >= kLeastGradientOpset;
+    return !model.graph().opsets().contains("") || model.graph().opset() >= kLeastGradientOpset;
 }
 
 Applicable canBeWritten(const execute::BoundModel& model, graph::NodeId id)
 {
     const graph::Node& node = model.graph().node(id);
-    const auto opset = model.graph().opsets().find("");
     graph::GraphBuilder nothing;
-    Emitter emit(nothing, opset == model.graph().opsets().end() ? 0 : opset->second, tensor::DType::Float32);
+    Emitter emit(nothing, model.graph().opset(), tensor::DType::Float32);
     EmitSite site(emit, model, node, {});
     for (const ValueId operand : node.inputs) {
         const bool isWanted =

@@ -52,16 +52,14 @@ public:
                                                 m_graph.value(m_target).name));
         }
         RETRO_CHECK(checkOpset());
-        for (const auto& [domain, version] : m_graph.opsets()) {
-            m_builder.setOpset(domain, version);
-        }
+        m_builder.setOpsets(m_graph);
         if (m_isJoined) {
             copyForward();
         }
         m_made.seed = unused(m_graph.value(m_target).name + "_gradient");
         m_sum[m_target.index()] =
             m_builder.addInput(m_made.seed, m_types[m_target.index()], m_model.typeOf(m_target).shape);
-        Emitter emit(m_builder, opset(), m_types[m_target.index()]);
+        Emitter emit(m_builder, m_graph.opset(), m_types[m_target.index()]);
         for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
             RETRO_CHECK(reverse(NodeId(i), emit));
         }
@@ -77,12 +75,6 @@ public:
 private:
     [[nodiscard]] bool isTracked(ValueId value) const { return value.isValid() && m_isReached[value.index()]; }
 
-    [[nodiscard]] std::int64_t opset() const
-    {
-        const auto at = m_graph.opsets().find("");
-        return at == m_graph.opsets().end() ? 0 : at->second;
-    }
-
     [[nodiscard]] Result<void> checkOpset() const
     {
         if (isGradientOpset(m_model)) {
@@ -92,7 +84,7 @@ private:
             fmt::format("gradient graphs are written in operator set {} or later; convert the model "
                         "to a newer opset",
                         kLeastGradientOpset),
-            fmt::format("operator set {}", opset()));
+            fmt::format("operator set {}", m_graph.opset()));
     }
 
     std::string unused(std::string name) const
@@ -133,7 +125,7 @@ private:
             }
         }
         for (graph::Node node : m_graph.nodes()) {
-            settleOpset(node, opset(), m_model);
+            settleOpset(node, m_graph.opset(), m_model);
             node.inputs = copies(node.inputs);
             node.outputs = copies(node.outputs);
             m_builder.addNode(std::move(node));

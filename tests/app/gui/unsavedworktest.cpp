@@ -7,6 +7,7 @@
 #include "app/gui/shell/shell.h"
 #include "app/gui/shell/unsavedwork.h"
 #include "app/gui/window/mainwindow.h"
+#include "core/base/file.h"
 #include "core/trace/runfile.h"
 #include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
@@ -18,6 +19,7 @@
 #include <QTemporaryDir>
 #include <QTimer>
 
+#include <filesystem>
 #include <memory>
 
 using namespace retro;
@@ -237,6 +239,31 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!failed.isEmpty(), tests::kPatience);
         QCOMPARE(QFileInfo(model).size(), QFileInfo(sample + "clever-hans.onnx").size());
         QVERIFY(asked.window.exportHeatmap(m_folder.filePath("heat.png")).ok());
+    }
+
+    /// By its name, a link or another name of it; Save alone goes into it.
+    void exportsAreNotWrittenOverTheRunThatIsOpen()
+    {
+        const QString file = m_folder.filePath("held.retro");
+        const QString other = m_folder.filePath("second.retro");
+        QVERIFY(QFile::copy(m_run, file));
+        std::filesystem::create_hard_link(file.toStdString(), other.toStdString());
+        Asked asked;
+        asked.open(file);
+        const auto isHeld = [](const QString& path) {
+            const auto done = base::writeFile(path.toStdString(), std::string("another"));
+            return !done.ok() && done.error().text().find("the run on screen") != std::string::npos;
+        };
+        QVERIFY(isHeld(file) && isHeld(other));
+        QCOMPARE(QFileInfo(file).size(), QFileInfo(m_run).size());
+        asked.mark();
+        QSignalSpy saved(&asked.window.engine(), &app::EngineWorker::saved);
+        asked.window.actions().at(QStringLiteral("file.save")).trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(!saved.isEmpty(), tests::kPatience);
+        QTRY_VERIFY_WITH_TIMEOUT(!asked.window.unsaved().hasAny(), tests::kPatience);
+        QVERIFY(isHeld(file));
+        asked.open(m_run);
+        QVERIFY(!isHeld(file));
     }
 };
 

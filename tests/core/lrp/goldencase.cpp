@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -154,6 +155,27 @@ base::Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder)
         return base::inputError("no golden cases found; set RETROGRADE_GOLDEN to the folder that holds them", folder);
     }
     return cases;
+}
+
+int runGoldenCases(const std::string& family,
+                   const std::function<base::Result<std::string>(const GoldenCase&)>& faultOf)
+{
+    const auto cases = readGoldenCases(goldenFolder(family));
+    if (!cases) {
+        fmt::print(stderr, "{}\n", cases.error().text());
+        return 1;
+    }
+    std::size_t failed = 0;
+    for (const GoldenCase& golden : *cases) {
+        const auto fault = faultOf(golden);
+        const std::string text = fault.ok() ? *fault : fault.error().text();
+        if (!text.empty()) {
+            fmt::print("FAIL {}: {}\n", golden.name, text);
+            ++failed;
+        }
+    }
+    fmt::print("golden_{}: {} cases, {} failed\n", family, cases->size(), failed);
+    return failed == 0 ? 0 : 1;
 }
 
 } // namespace retro::lrptest

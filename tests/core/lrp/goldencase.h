@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,5 +36,9 @@ struct GoldenCase
 
 /// Every case of every *.json file of a folder, files in name order. Errors name the file.
 [[nodiscard]] base::Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder);
+
+/// Runs every case of a family and prints its faults, empty texts being none; 0, or 1 where there is one.
+[[nodiscard]] int runGoldenCases(const std::string& family,
+                                 const std::function<base::Result<std::string>(const GoldenCase&)>& faultOf);
 
 } // namespace retro::lrptest

@@ -4,10 +4,6 @@
 #include "tests/core/lrp/eventlog.h"
 #include "tests/core/lrp/goldencheck.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
 using namespace retro;
 using namespace retro::lrptest;
 
@@ -36,22 +32,4 @@ base::Result<std::string> faultOf(const GoldenCase& golden)
 
 } // namespace
 
-int main()
-{
-    const auto cases = readGoldenCases(goldenFolder("traversal_document"));
-    if (!cases) {
-        fmt::print(stderr, "{}\n", cases.error().text());
-        return 1;
-    }
-    std::size_t failed = 0;
-    for (const GoldenCase& golden : *cases) {
-        const auto fault = faultOf(golden);
-        const std::string text = fault.ok() ? *fault : fault.error().text();
-        if (!text.empty()) {
-            fmt::print("FAIL {}: {}\n", golden.name, text);
-            ++failed;
-        }
-    }
-    fmt::print("golden_traversal_document: {} cases, {} failed\n", cases->size(), failed);
-    return failed == 0 ? 0 : 1;
-}
+int main() { return runGoldenCases("traversal_document", faultOf); }

@@ -14,10 +14,7 @@ inline Script nestedAdd()
     script.land("y", 0, 1, 0);
     script.push("y");
 
-    script.visit(Mode::Normal, "y");
-    script.pop("y");
-    script.take("y", 0);
-    script.relevance("y", 0);
+    script.visitNext("y", 0);
     script.newPromise(PromiseKind::Add, "y", 2);
     script.promiseRelevance(0, 0);
     script.landBranch("s", 0, 1, 0, 0, "y");
@@ -25,9 +22,7 @@ inline Script nestedAdd()
     script.push("c");
     script.push("s");
 
-    script.visit(Mode::Normal, "s");
-    script.pop("s");
-    script.take("s", 0);
+    script.visitNext("s");
     script.newPromise(PromiseKind::Add, "s", 2);
     script.addParent(1, 0, 0);
     script.argNode(0, 0, "s");
@@ -37,25 +32,19 @@ inline Script nestedAdd()
     script.push("b");
     script.push("a");
 
-    script.visit(Mode::Normal, "a");
-    script.pop("a");
-    script.take("a", 0);
+    script.visitNext("a");
     script.argNode(1, 0, "a");
     script.arg(1, 0, 1, "a");
     script.wait("a", 1, 0);
 
-    script.visit(Mode::Normal, "b");
-    script.pop("b");
-    script.take("b", 0);
+    script.visitNext("b");
     script.argNode(1, 1, "b");
     script.arg(1, 1, 2, "b");
     script.ready(1);
     script.arg(0, 0, 3);
     script.wait("b", 1, 1);
 
-    script.visit(Mode::Normal, "c");
-    script.pop("c");
-    script.take("c", 0);
+    script.visitNext("c");
     script.argNode(0, 1, "c");
     script.arg(0, 1, 4, "c");
     script.ready(0);
@@ -89,10 +78,7 @@ inline Script residual()
     script.land("y", 0, 1, 0);
     script.push("y");
 
-    script.visit(Mode::Normal, "y");
-    script.pop("y");
-    script.take("y", 0);
-    script.relevance("y", 0);
+    script.visitNext("y", 0);
     script.newPromise(PromiseKind::Add, "y", 2);
     script.promiseRelevance(0, 0);
     script.landBranch("h", 0, 2, 0, 0, "y");
@@ -112,9 +98,7 @@ inline Script residual()
     script.wait("h", 1, 0);
     script.enqueue("h");
 
-    script.visit(Mode::Normal, "r");
-    script.pop("r");
-    script.take("r", 0);
+    script.visitNext("r");
     script.argNode(0, 1, "r");
     script.arg(0, 1, 2, "r");
     script.ready(0);
@@ -127,10 +111,7 @@ inline Script residual()
     script.land("m", 0, 1, 5, "r");
     script.push("m");
 
-    script.visit(Mode::Normal, "m");
-    script.pop("m");
-    script.take("m", 0);
-    script.relevance("m", 5);
+    script.visitNext("m", 5);
     script.rule("m");
     script.land("h", 1, 2, 6, "m");
     script.land("W", 0, 1, 7, "m");
@@ -156,10 +137,7 @@ inline Script residual()
     const std::vector<std::string> leaves{"x", "V", "W"};
     const std::vector<std::uint32_t> handles{9, 10, 7};
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-        script.visit(Mode::Normal, leaves[i]);
-        script.pop(leaves[i]);
-        script.take(leaves[i], 0);
-        script.relevance(leaves[i], handles[i]);
+        script.visitNext(leaves[i], handles[i]);
     }
     script.finished();
     return script;
@@ -181,30 +159,21 @@ inline Script stackedPrePromises()
     script.land("y", 0, 1, 0);
     script.push("y");
 
-    script.visit(Mode::Normal, "y");
-    script.pop("y");
-    script.take("y", 0);
-    script.relevance("y", 0);
+    script.visitNext("y", 0);
     script.rule("y");
     script.land("m1", 0, 1, 1, "y");
     script.land("b", 0, 1, 2, "y");
     script.push("b");
     script.push("m1");
 
-    script.visit(Mode::Normal, "m1");
-    script.pop("m1");
-    script.take("m1", 0);
-    script.relevance("m1", 1);
+    script.visitNext("m1", 1);
     script.rule("m1");
     script.land("a", 0, 1, 3, "m1");
     script.land("f", 0, 1, 4, "m1");
     script.push("f");
     script.push("a");
 
-    script.visit(Mode::Normal, "a");
-    script.pop("a");
-    script.take("a", 0);
-    script.relevance("a", 3);
+    script.visitNext("a", 3);
     script.newPromise(PromiseKind::Add, "a", 2);
     script.promiseRelevance(0, 3);
     script.landBranch("e", 0, 2, 0, 0, "a");
@@ -230,9 +199,7 @@ inline Script stackedPrePromises()
     script.landBranch("h", 0, 1, 2, 0, "c");
     script.push("h");
 
-    script.visit(Mode::Normal, "h");
-    script.pop("h");
-    script.take("h", 0);
+    script.visitNext("h");
     script.argNode(2, 0, "h");
     script.arg(2, 0, 5, "h");
     script.ready(2);
@@ -242,9 +209,7 @@ inline Script stackedPrePromises()
     script.wait("h", 2, 0);
     script.enqueue("h");
 
-    script.visit(Mode::Normal, "u");
-    script.pop("u");
-    script.take("u", 0);
+    script.visitNext("u");
     script.argNode(0, 1, "u");
     script.arg(0, 1, 8, "u");
     script.ready(0);
@@ -254,10 +219,7 @@ inline Script stackedPrePromises()
     script.complete(0);
     script.relevance("u", 10);
 
-    script.visit(Mode::Normal, "f");
-    script.pop("f");
-    script.take("f", 0);
-    script.relevance("f", 4);
+    script.visitNext("f", 4);
     script.rule("f");
     script.land("c", 1, 2, 11, "f");
     script.push("c");
@@ -268,10 +230,7 @@ inline Script stackedPrePromises()
     script.open(2);
     script.enqueue("c");
 
-    script.visit(Mode::Normal, "b");
-    script.pop("b");
-    script.take("b", 0);
-    script.relevance("b", 2);
+    script.visitNext("b", 2);
     script.rule("b");
     script.land("e", 1, 2, 12, "b");
     script.push("e");
@@ -308,10 +267,7 @@ inline Script stackedPrePromises()
     script.visit(Mode::Normal, "c");
     script.dequeue("c", 0);
 
-    script.visit(Mode::Normal, "x");
-    script.pop("x");
-    script.take("x", 0);
-    script.relevance("x", 17);
+    script.visitNext("x", 17);
     script.finished();
     return script;
 }

@@ -207,6 +207,19 @@ public:
         e.branch = state.nodes[e.node].waitsFor.branch;
         send(e);
     }
+    /// A visit of a node from the stack that takes its only part.
+    void visitNext(const std::string& name)
+    {
+        visit(Mode::Normal, name);
+        pop(name);
+        take(name, 0);
+    }
+    /// visitNext(), and the part is all of the relevance.
+    void visitNext(const std::string& name, std::uint32_t handle)
+    {
+        visitNext(name);
+        relevance(name, handle);
+    }
     void relevance(const std::string& name, std::uint32_t handle, std::uint32_t output = 0)
     {
         Event e = make(EventKind::Relevance, name);

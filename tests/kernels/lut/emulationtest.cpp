@@ -429,24 +429,6 @@ private:
         QVERIFY2(device.status.ok(), device.status.message.c_str());
         expectSame(device, cpu, isExact);
     }
-
-    static void compareShares(const SampleLayer<float>& sample, const Layer<float>& layer, const Results& forward)
-    {
-        std::unique_ptr<CudaLayer> device;
-        QVERIFY(CudaLayer::create(layer, sample.batch, device).ok());
-        for (const TableRule rule : kTableRules) {
-            Shares cpu = emptyShares(layer, sample.batch);
-            QVERIFY(relevance(layer, shareCall(sample, forward, rule, cpu), 1).ok());
-            Shares ours = emptyShares(layer, sample.batch);
-            const Status status = device->relevance(shareCall(sample, forward, rule, ours));
-            QVERIFY2(status.ok(), status.message.c_str());
-            expectNear(ours, cpu);
-            if (QTest::currentTestFailed()) {
-                qInfo("rule %d", static_cast<int>(rule));
-                return;
-            }
-        }
-    }
 };
 
 QTEST_GUILESS_MAIN(LutEmulationTest)

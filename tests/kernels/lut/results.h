@@ -179,4 +179,23 @@ inline void expectSame(const Results& device, const Results& cpu, bool isExact)
     }
 }
 
+/// Relevance on the CPU against the CUDA back end, by every rule.
+inline void compareShares(const SampleLayer<float>& sample, const lut::Layer<float>& layer, const Results& forward)
+{
+    std::unique_ptr<lut::CudaLayer> device;
+    QVERIFY(lut::CudaLayer::create(layer, sample.batch, device).ok());
+    for (const lut::TableRule rule : kTableRules) {
+        Shares cpu = emptyShares(layer, sample.batch);
+        QVERIFY(lut::relevance(layer, shareCall(sample, forward, rule, cpu), 1).ok());
+        Shares ours = emptyShares(layer, sample.batch);
+        const lut::Status status = device->relevance(shareCall(sample, forward, rule, ours));
+        QVERIFY2(status.ok(), status.message.c_str());
+        expectNear(ours, cpu);
+        if (QTest::currentTestFailed()) {
+            qInfo("rule %d", static_cast<int>(rule));
+            return;
+        }
+    }
+}
+
 } // namespace retro::luttest

@@ -45,8 +45,7 @@ private slots:
 
     void whatChangedIsSaid()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         BeforeAfterView view(context.model, context.cursor, context.selection);
         view.resize(700, 600);
         view.show();
@@ -76,8 +75,7 @@ private slots:
             run->facts.targetIndex = {target};
             return RunHandle{run, std::make_shared<trace::Timeline>(trace::Timeline::open(run).value())};
         };
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         BeforeAfterView view(context.model, context.cursor, context.selection);
         view.resize(700, 600);
         view.show();
@@ -105,8 +103,7 @@ private slots:
 
     void whilePaintingAStaysAndBFollows()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         BeforeAfterView view(context.model, context.cursor, context.selection);
         view.addRun(tests::makeTinyRun(), tests::makeTinyInput(), false);
         for (int i = 0; i < 5; ++i) {
@@ -135,8 +132,7 @@ private slots:
 
     void whatIsShownIsWritten()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         BeforeAfterView view(context.model, context.cursor, context.selection);
         const QTemporaryDir folder;
         QFile file(folder.filePath(QStringLiteral("p.csv")));

@@ -151,9 +151,7 @@ private slots:
         context.showTinyRun();
         context.list.restore({QStringLiteral("node elsewhere")});
         BreakpointsView view(context.model, context.cursor, context.selection, context.list);
-        view.resize(240, 320);
-        view.show();
-        view.flush();
+        tests::showAt(view, 240, 320);
         auto* line = view.findChild<QLineEdit*>();
         line->setText(QStringLiteral("node block1/nowhere in search mode of the whole graph"));
         QTest::keyClick(line, Qt::Key_Return);
@@ -179,9 +177,7 @@ private slots:
         Fixture context;
         context.showTinyRun();
         BreakpointsView view(context.model, context.cursor, context.selection, context.list);
-        view.resize(330, 220);
-        view.show();
-        view.flush();
+        tests::showAt(view, 330, 220);
         view.editAt(kRelu);
         QCOMPARE(context.list.entries().size(), std::size_t{1});
         auto* table = view.findChild<QTableView*>();

@@ -22,8 +22,7 @@ private slots:
 
     void answerOfTheTinyRun()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const ClassAnswer answer = classAnswer(context.model);
         QCOMPARE(answer.classes, 3);
         QCOMPARE(answer.best.size(), std::size_t{3});
@@ -48,8 +47,7 @@ private slots:
 
     void rowsDoNotOverlap()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const ClassAnswer answer = classAnswer(context.model);
         const QRectF area(10, 0, 240, 300);
         const ClassesLayout layout = layoutClasses(answer, area);
@@ -68,8 +66,7 @@ private slots:
 
     void namesComeBeforeScores()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const ClassAnswer answer = classAnswer(context.model);
         const ClassesLayout layout = layoutClasses(answer, QRectF(10, 0, 160, 300));
         QVERIFY(layout.scoreTitle.isEmpty() && layout.rows[0].score.isEmpty());
@@ -115,8 +112,7 @@ private slots:
 
     void exports()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         ClassesView view(context.model, context.cursor, context.selection);
         view.flush();
         QCOMPARE(view.subject(), QStringLiteral("3 best of 3"));
@@ -131,12 +127,9 @@ private slots:
 
     void aClassCanBeChosen()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         ClassesView view(context.model, context.cursor, context.selection);
-        view.resize(280, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 280, 300);
         auto* pane = view.findChild<ClassesPane*>();
         QSignalSpy wanted(&view, &ClassesView::classWanted);
         const auto middleOf = [&](std::size_t row) { return pane->layoutNow().rows[row].row.center().toPoint(); };
@@ -164,8 +157,7 @@ private slots:
 
     void theExplainedClassIsMarked()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         ClassAnswer answer = classAnswer(context.model);
         answer.best[0].isTarget = false;
         answer.best[1].isTarget = true;
@@ -182,8 +174,7 @@ private slots:
 
     void looks()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         ClassesView view(context.model, context.cursor, context.selection);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             const QImage image = tests::grab(view, {280, 240}, kind, QStringLiteral("classes"));

@@ -87,8 +87,7 @@ private slots:
 
     void theTinyRunIsWhole()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         QCOMPARE(context.model.run().visitCount(), tests::kTinyVisits);
         const trace::RunState& state = context.model.state();
         QCOMPARE(state.frontierLanded, 0U);
@@ -104,8 +103,7 @@ private slots:
 
     void questionsAreAnswered()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const RunModel& model = context.model;
         const base::NodeId image(std::uint32_t{tests::kImage});
         const base::NodeId conv(std::uint32_t{tests::kConv1});

@@ -307,8 +307,7 @@ private slots:
 
     void theObjectHasItsOwnShare()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         CompareView view(context.model, context.cursor, context.selection);
         ControlFacts control = makeControl();
         control.objectBox = QRect(4, 8, 12, 12);
@@ -414,9 +413,7 @@ private slots:
         CompareView view(context.model, context.cursor, context.selection);
         context.showTinyRun();
         view.setControl(makeControl());
-        view.resize(240, 200);
-        view.show();
-        view.flush();
+        tests::showAt(view, 240, 200);
         QApplication::sendPostedEvents();
         const auto* area = view.findChild<QScrollArea*>();
         const auto* pane = view.findChild<ComparePane*>();

@@ -172,12 +172,9 @@ private slots:
     void bothThemes()
     {
         QFETCH(int, by);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         GraphView view(context.model, context.cursor, context.selection);
-        view.resize(640, 560);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 560);
         QTRY_VERIFY_WITH_TIMEOUT(!view.isLayoutRunning() && view.canvas().scene() != nullptr, 30'000);
         view.setColourBy(kColourings[static_cast<std::size_t>(by)]);
         const QImage before = view.grab().toImage();

@@ -65,9 +65,7 @@ struct Stage
             view.setLayoutFolder(folder.toStdString());
         }
         context.model.setRun(std::move(run));
-        view.resize(880, 620);
-        view.show();
-        view.flush();
+        tests::showAt(view, 880, 620);
     }
     [[nodiscard]] const GraphScene& scene() const { return *view.canvas().scene(); }
 

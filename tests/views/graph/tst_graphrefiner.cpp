@@ -41,9 +41,7 @@ struct Stage
     {
         view.setRefiner(refiner);
         context.model.setRun(tests::makeTransformerRun());
-        view.resize(880, 620);
-        view.show();
-        view.flush();
+        tests::showAt(view, 880, 620);
     }
     [[nodiscard]] GraphNote& note() const { return *view.findChildren<GraphNote*>().back(); }
     [[nodiscard]] const GraphScene* scene() const { return view.canvas().scene().get(); }

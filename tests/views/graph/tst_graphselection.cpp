@@ -26,9 +26,7 @@ struct Stage
     Stage() : view(context.model, context.cursor, context.selection)
     {
         context.model.setRun(tests::makeTinyRun());
-        view.resize(900, 900);
-        view.show();
-        view.flush();
+        tests::showAt(view, 900, 900);
         view.expandAll();
         view.fitAll();
     }

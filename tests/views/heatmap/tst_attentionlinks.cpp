@@ -4,6 +4,7 @@
 #include "core/engine/model/loadmodel.h"
 #include "core/tensor/npy.h"
 #include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
 #include "views/heatmap/attentionlinks.h"
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/heatmapview.h"
@@ -118,9 +119,7 @@ private slots:
     {
         ShownText shown;
         HeatmapView view(shown.model, shown.cursor, shown.selection);
-        view.resize(700, 560);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 560);
         auto* canvas = view.findChild<HeatmapCanvas*>();
         QVERIFY(!canvas->chart().links.empty());
         const QImage picture = tests::grab(view, {700, 560}, ThemeKind::Light, "heatmap-links"); // lays out its parts
@@ -143,9 +142,7 @@ private slots:
     {
         ShownText shown;
         HeatmapView view(shown.model, shown.cursor, shown.selection);
-        view.resize(700, 560);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 560);
         view.setMarking(true);
         view.flush();
         QTest::qWait(20);

@@ -44,8 +44,7 @@ private slots:
 
     void showsTheLayerThatArrivedLast()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapContent content = heatmapContent(context.model, {});
         QCOMPARE(content.value, context.model.graph().inputs().front());
         QVERIFY(content.isPicture);
@@ -64,8 +63,7 @@ private slots:
 
     void saysWhenItHasNotArrived()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const base::NodeId conv(std::uint32_t{tests::kConv1});
         QVERIFY(heatmapContent(context.model, conv).relevance.isValid());
         context.cursor.moveTo(tests::endOfVisit(context.model, 3));
@@ -90,8 +88,7 @@ private slots:
     /// A picture that grows says what it is of and how much of the score has arrived there.
     void whatArrivedIsAShareOfTheScore()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.resize(420, 420);
         view.show();
@@ -122,17 +119,14 @@ private slots:
         context.model.setRun(tests::makeTinyGradientRun(), tests::makeTinyInput());
         HeatmapView view(context.model, context.cursor, context.selection);
         view.setGrowing(true);
-        view.resize(420, 420);
-        view.show();
-        view.flush();
+        tests::showAt(view, 420, 420);
         QVERIFY(!view.findChild<ArrivedRow*>()->words().isEmpty());
         QVERIFY(!view.findChild<ArrivedRow*>()->share().has_value());
     }
 
     void relevanceAddsUp()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const HeatmapContent content = heatmapContent(context.model, {});
         double sum = 0;
         for (const double v : content.plane.values) {
@@ -161,8 +155,7 @@ private slots:
 
     void thePaneOfTheFirstScreenShowsSixPixelsPerValue()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.resize(689, 640); // its pane in a window of 1600 × 1000
         view.show();
@@ -188,8 +181,7 @@ private slots:
 
     void probeTellsTheValue()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.resize(500, 460);
         view.show();
@@ -208,8 +200,7 @@ private slots:
 
     void settingsComeBack()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         HeatmapSettings settings;
         settings.mode = HeatmapMode::SideBySide;
@@ -264,8 +255,7 @@ private slots:
         QCOMPARE(smooth.at(3, 0), 0.375);
         QCOMPARE(smooth.at(4, 0), 0.625);
         QCOMPARE(smooth.at(7, 0), 1.0);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapSettings settings;
         const HeatmapContent content = heatmapContent(context.model, {});
         const QImage sharp = renderFigure(heatmapFigure(context.model, content, settings));
@@ -278,9 +268,7 @@ private slots:
         tests::ViewContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         context.showTinyRun();
-        view.resize(700, 500);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 500);
         auto* stops = view.findChild<QLineEdit*>();
         QVERIFY(!stops->isVisible());
         QComboBox* colours = nullptr;
@@ -311,8 +299,7 @@ private slots:
 
     void controlsStepAsideWhereItIsNarrow()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         QVERIFY(view.minimumSizeHint().width() < 320);
         const auto* keep = view.findChild<QCheckBox*>();
@@ -328,8 +315,7 @@ private slots:
 
     void whatStepsAsideIsInAMenuAndNothingIsSqueezed()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.show();
         auto* row = view.findChild<ControlRow*>();
@@ -387,12 +373,9 @@ private slots:
 
     void aRunThatIsHeldStaysAtItsEnd()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
-        view.resize(900, 600);
-        view.show();
-        view.flush();
+        tests::showAt(view, 900, 600);
         auto* canvas = view.findChild<HeatmapCanvas*>();
         QVERIFY(!canvas->figure().wipe.has_value());
         const std::vector<double> atTheInput = canvas->figure().plane.values;
@@ -427,8 +410,7 @@ private slots:
 
     void theBarNamesNoClassWhenTheHalvesSpeakForSeveral()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.flush();
         const auto* canvas = view.findChild<HeatmapCanvas*>();
@@ -445,12 +427,9 @@ private slots:
 
     void theLineIsMovedByMouseAndKeys()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
-        view.resize(900, 600);
-        view.show();
-        view.flush();
+        tests::showAt(view, 900, 600);
         view.holdThisRun();
         auto* canvas = view.findChild<HeatmapCanvas*>();
         const QRectF picture =
@@ -473,8 +452,7 @@ private slots:
 
     void theOtherRunIsChosenInTheRow()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.flush();
         QComboBox* against = nullptr;
@@ -498,8 +476,7 @@ private slots:
     /// A map of another method is asked for, takes the place of relevance at the input, and goes with a new choice.
     void anotherMethodIsChosenInTheRow()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.flush();
         QComboBox* methods = nullptr;
@@ -532,8 +509,7 @@ private slots:
 
     void exportsWhatItShows()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
@@ -573,8 +549,7 @@ private slots:
         QFETCH(bool, isDark);
         QFETCH(int, visit);
         QFETCH(int, mode);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(visit < 0 ? 0 : tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         HeatmapView view(context.model, context.cursor, context.selection);
         HeatmapSettings settings;

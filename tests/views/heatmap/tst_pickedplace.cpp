@@ -40,8 +40,7 @@ private slots:
 
     void pixelsOfPicturesAndLayers()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const HeatmapContent content = heatmapContent(context.model, context.model.graph().inputs().front());
         QVERIFY(content.isPicture);
         const QSize size(content.plane.width, content.plane.height);
@@ -120,8 +119,7 @@ private slots:
     /// Every element of a tensor is found under some point of its grid, and its value stands there.
     void slicesOfAnyTensor()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         for (const tensor::Shape& shape :
              {tensor::Shape{5}, tensor::Shape{1, 9}, tensor::Shape{3, 4}, tensor::Shape{1, 2, 3, 4},
               tensor::Shape{2, 3, 2, 2}, tensor::Shape{1, 100}}) {
@@ -154,8 +152,7 @@ private slots:
 
     void marksAreAMaskOfTheInput()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const base::ValueId input = context.model.graph().inputs().front();
         const HeatmapContent content = heatmapContent(context.model, input);
         const QSize size(content.plane.width, content.plane.height);

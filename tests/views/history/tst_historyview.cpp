@@ -66,12 +66,9 @@ private slots:
 
     void aRowTakesTheCursorToItsEvent()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HistoryView view(context.model, context.cursor, context.selection);
-        view.resize(320, 600);
-        view.show();
-        view.flush();
+        tests::showAt(view, 320, 600);
         const HistoryPointer history = madeHistory(context.model);
         view.setHistory(history);
         QCOMPARE(view.chosenRow(), 2); // the element itself
@@ -103,12 +100,9 @@ private slots:
 
     void itIsLaidOutWhileItIsAsked()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HistoryView view(context.model, context.cursor, context.selection);
-        view.resize(320, 600);
-        view.show();
-        view.flush();
+        tests::showAt(view, 320, 600);
         auto* parts = view.findChild<QTableWidget*>();
         QVERIFY(!parts->isVisible());
         view.setAsked(QStringLiteral("x:0,1"));
@@ -139,8 +133,7 @@ private slots:
 
     void whatIsShownIsWritten()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         HistoryView view(context.model, context.cursor, context.selection);
         const QTemporaryDir folder;
         QFile file(folder.filePath(QStringLiteral("h.csv")));

@@ -57,12 +57,9 @@ private slots:
 
     void mouseCoversPixels()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         InputView view(context.model, context.cursor, context.selection);
-        view.resize(280, 320);
-        view.show();
-        view.flush();
+        tests::showAt(view, 280, 320);
         auto* pane = view.findChild<InputPane*>();
         const QSignalSpy changed(&view, &InputView::coverChanged);
         const auto at = [&](int x, int y) {
@@ -94,12 +91,9 @@ private slots:
 
     void keysCoverPixelsToo()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         InputView view(context.model, context.cursor, context.selection);
-        view.resize(280, 320);
-        view.show();
-        view.flush();
+        tests::showAt(view, 280, 320);
         // A shortcut of the window on the same key must not take it away.
         QAction play(&view);
         play.setShortcut(Qt::Key_Space);
@@ -126,8 +120,7 @@ private slots:
 
     void exports()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         InputView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
@@ -138,8 +131,7 @@ private slots:
 
     void looks()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         InputView view(context.model, context.cursor, context.selection);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             const QImage image = tests::grab(view, {280, 320}, kind, QStringLiteral("input"));

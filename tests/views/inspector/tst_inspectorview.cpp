@@ -68,8 +68,7 @@ private slots:
 
     void factsFollowTheCursor()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         NodeFacts facts = nodeFacts(context.model, kConvNode);
         QCOMPARE(facts.name, QStringLiteral("block1/conv2"));
         QCOMPARE(facts.rule, QStringLiteral("Conv · rule z-plus · chosen by type Conv"));
@@ -106,8 +105,7 @@ private slots:
 
     void balanceAddsUp()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         for (std::uint32_t node = 0; node < tests::kImage; ++node) {
             const std::vector<BalanceLine> lines = balanceOf(context.model, base::NodeId(node));
             QVERIFY(!lines.empty());
@@ -159,8 +157,7 @@ private slots:
 
     void tabsAndExports()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         InspectorView view(context.model, context.cursor, context.selection);
         context.selection.selectNode(base::NodeId(std::uint32_t{tests::kImage}));
         view.flush();
@@ -181,8 +178,7 @@ private slots:
 
     void everyPaneHasTheHeightForItsWidth()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(context.cursor.end());
         InspectorView view(context.model, context.cursor, context.selection);
         context.selection.selectNode(kConvNode);
@@ -213,8 +209,7 @@ private slots:
     void looks()
     {
         QFETCH(int, visit);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         InspectorView view(context.model, context.cursor, context.selection);
         context.selection.selectNode(kConvNode);

@@ -140,8 +140,7 @@ private slots:
 
     void viewFollowsAndFinds()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         ValuesView view(context.model, context.cursor, context.selection);
         view.resize(420, 320);
         view.show();
@@ -180,8 +179,7 @@ private slots:
 
     void exportsAndLooks()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.selection.selectNode(base::NodeId(std::uint32_t{tests::kConv2}));
         ValuesView view(context.model, context.cursor, context.selection);
         const QTemporaryDir folder;

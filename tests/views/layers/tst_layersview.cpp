@@ -21,8 +21,7 @@ private slots:
 
     void chainOfTheTinyRun()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const std::vector<Layer> layers = layerChain(context.model);
         QStringList names;
         for (const Layer& layer : layers) {
@@ -81,8 +80,7 @@ private slots:
 
     void aLongChainIsThinned()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const std::vector<Layer> layers = layerChain(context.model, 3);
         QCOMPARE(layers.size(), std::size_t{3});
         QCOMPARE(layers.front().name, QStringLiteral("Class scores"));
@@ -126,8 +124,7 @@ private slots:
 
     void choosingMovesTheCursor()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LayersView view(context.model, context.cursor, context.selection);
         view.resize(600, 150);
         view.show();
@@ -157,8 +154,7 @@ private slots:
 
     void exports()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LayersView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
@@ -179,8 +175,7 @@ private slots:
     void looks()
     {
         QFETCH(int, visit);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         LayersView view(context.model, context.cursor, context.selection);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {

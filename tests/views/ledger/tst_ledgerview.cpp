@@ -66,8 +66,7 @@ private slots:
 
     void booksAddUpAtEveryVisit()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         for (std::uint32_t visit = 0; visit < tests::kTinyVisits; ++visit) {
             context.cursor.moveTo(tests::endOfVisit(context.model, visit));
             const LedgerBooks books = ledgerBooks(context.model);
@@ -78,8 +77,7 @@ private slots:
 
     void everyNodeHasAName()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         for (const LedgerGrouping grouping : {LedgerGrouping::Node, LedgerGrouping::Operator, LedgerGrouping::Rule}) {
             QStringList names;
             for (const LedgerRow& row : ledgerRows(context.model.run(), grouping, std::nullopt)) {
@@ -92,8 +90,7 @@ private slots:
     /// 1280 × 800 with large text: names are read in full, with bars; the scores give way.
     void aNarrowWaterfallKeepsItsNames()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const LedgerBooks books = ledgerBooks(context.model);
         const WaterfallLayout wide = layoutWaterfall(books, QRectF(0, 0, 440, 0));
         QVERIFY(wide.scoreTitle.width() > 0);
@@ -123,8 +120,7 @@ private slots:
 
     void theEndHasItsLines()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const LedgerBooks books = ledgerBooks(context.model);
         QStringList names;
         for (const LedgerLine& line : books.lines) {
@@ -155,8 +151,7 @@ private slots:
 
     void theCurveSaysAtEveryVisitWhatTheBooksSay()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const LedgerCurve curve(context.model.run());
         QCOMPARE(curve.visitCount(), tests::kTinyVisits);
         QCOMPARE(curve.onItsWay(0), curve.started()); // nothing has happened
@@ -180,8 +175,7 @@ private slots:
 
     void booksOfAPartAddUpAndMeetTheirNeighbours()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const trace::Run& run = context.model.run();
         const LedgerCurve curve(run);
         const auto lineOf = [](const LedgerBooks& books, LedgerKind kind) {
@@ -212,15 +206,12 @@ private slots:
 
     void aRangeOfTheTimelineIsThatOfTheLedger()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         TimeRange range;
         LedgerView view(context.model, context.cursor, context.selection);
         view.setDetailed(true);
         view.followRange(range);
-        view.resize(520, 260);
-        view.show();
-        view.flush();
+        tests::showAt(view, 520, 260);
         auto* chip = view.findChild<RangeChip*>();
         QVERIFY(!chip->isVisible());
         view.showTable(true);
@@ -247,15 +238,12 @@ private slots:
 
     void theCurveMovesTheCursor()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LedgerView view(context.model, context.cursor, context.selection);
         view.setDetailed(true);
         view.restoreState("curve");
         QCOMPARE(view.saveState(), QByteArray("curve"));
-        view.resize(520, 260);
-        view.show();
-        view.flush();
+        tests::showAt(view, 520, 260);
         CurvePane& pane = view.curve();
         QTRY_VERIFY(pane.width() > 400);
         const QRectF chart = curveChart(pane.rect());
@@ -287,8 +275,7 @@ private slots:
 
     void theMiddleSaysWhatIsOnItsWay()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, 2));
         const LedgerBooks books = ledgerBooks(context.model);
         QCOMPARE(books.reached, 0.0);
@@ -343,8 +330,7 @@ private slots:
     /// A run whose relevance changes its sign on the way: 8.42 started, −3.6 reached the input.
     void barsGoBelowZero()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LedgerBooks books = ledgerBooks(context.model);
         books.lines[1].amount = -12.02;
         books.lines[1].share = books.lines[1].amount / books.started;
@@ -378,8 +364,7 @@ private slots:
 
     void axisHasFiguresOnlyWhereTheyFit()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         WaterfallLayout layout = layoutWaterfall(ledgerBooks(context.model), {10, 4, 420, 0});
         for (const auto& [lowest, highest] : {std::pair{0.979, 1.0}, {0.2, 1.0}, {-1.29, 1.0}, {-3.0, 12.0}}) {
             layout.axis = shareAxis(lowest, highest);
@@ -414,9 +399,7 @@ private slots:
         context.model.setRun(tests::makeTinyGradientRun(), tests::makeTinyInput());
         LedgerView view(context.model, context.cursor, context.selection);
         view.setDetailed(true);
-        view.resize(520, 260);
-        view.show();
-        view.flush();
+        tests::showAt(view, 520, 260);
         QVERIFY(view.books().isEmpty());
         QVERIFY(view.hint().startsWith(QStringLiteral("A gradient is not conserved")));
         const QTemporaryDir folder;
@@ -443,8 +426,7 @@ private slots:
 
     void rowsAreAligned()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const LedgerBooks books = ledgerBooks(context.model);
         const QRectF area(10, 4, 420, 0);
         const WaterfallLayout layout = layoutWaterfall(books, area);
@@ -465,8 +447,7 @@ private slots:
 
     void exports()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LedgerView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
@@ -487,8 +468,7 @@ private slots:
     void looks()
     {
         QFETCH(int, visit);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         LedgerView view(context.model, context.cursor, context.selection);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
@@ -500,8 +480,7 @@ private slots:
 
     void tableListsTheWorstFirst()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const std::vector<LedgerRow> rows = ledgerRows(context.model.run(), LedgerGrouping::Node);
         QCOMPARE(rows.size(), std::size_t{7});
         QCOMPARE(rows[0].name, QStringLiteral("head/fc")); // 0.14 to its bias
@@ -528,8 +507,7 @@ private slots:
 
     void tableModelSortsAndDims()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LedgerTableModel items;
         const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
         items.setRows(ledgerRows(context.model.run(), LedgerGrouping::Node));
@@ -550,13 +528,10 @@ private slots:
 
     void tableSelectsAndGoes()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LedgerView view(context.model, context.cursor, context.selection);
         view.setDetailed(true);
-        view.resize(620, 260);
-        view.show();
-        view.flush();
+        tests::showAt(view, 620, 260);
         view.showTable(true);
         auto* table = view.table().findChild<QTableView*>();
         const std::uint64_t end = context.cursor.position();

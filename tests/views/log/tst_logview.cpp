@@ -60,12 +60,9 @@ private slots:
 
     void selectingDoesNotMoveTimeAndActivatingDoes()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LogView view(context.model, context.cursor, context.selection);
-        view.resize(640, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 300);
         auto* table = view.findChild<QTableView*>();
         const std::uint64_t end = context.cursor.position();
         table->setCurrentIndex(view.items().index(3, 0));
@@ -80,8 +77,7 @@ private slots:
     /// Its pane was behind tabs, or the window had no size yet, when the cursor was moved.
     void theCursorIsInSightAlsoAfterTheTableGotItsSize()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(context.cursor.end() - 3);
         LogView view(context.model, context.cursor, context.selection);
         view.resize(640, 60);
@@ -105,12 +101,9 @@ private slots:
 
     void filterSwapsRowsAndKeepsThemWhenUnclear()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LogView view(context.model, context.cursor, context.selection);
-        view.resize(640, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 300);
         QTest::keyClicks(view.findChild<QLineEdit*>(), QStringLiteral("kind:visit"));
         QTRY_COMPARE_WITH_TIMEOUT(view.items().rowCount(), static_cast<int>(tests::kTinyVisits), 30'000);
         QCOMPARE(view.message(), QStringLiteral("10 of %1 events").arg(context.model.run().eventCount()));
@@ -123,14 +116,11 @@ private slots:
 
     void aRangeFiltersBesideTheLine()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         TimeRange range;
         LogView view(context.model, context.cursor, context.selection);
         view.followRange(range);
-        view.resize(640, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 300);
         auto* chip = view.findChild<RangeChip*>();
         QVERIFY(!chip->isVisible());
         range.set(3, 5);
@@ -151,8 +141,7 @@ private slots:
 
     void filtersAreSavedAndComeBack()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LogView view(context.model, context.cursor, context.selection);
         view.show();
         view.flush();
@@ -191,8 +180,7 @@ private slots:
 
     void rowsAreCopiedInOrder()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LogView view(context.model, context.cursor, context.selection);
         view.show();
         view.flush();
@@ -228,8 +216,7 @@ private slots:
 
     void jsonSaysWhatCsvSays()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LogView view(context.model, context.cursor, context.selection);
         view.flush();
         view.setFilter(QStringLiteral("kind:arg,visit"));
@@ -264,12 +251,9 @@ private slots:
 
     void promisesAndBytesHaveColumnsWhereThereIsRoom()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LogView view(context.model, context.cursor, context.selection);
-        view.resize(520, 280);
-        view.show();
-        view.flush();
+        tests::showAt(view, 520, 280);
         auto* table = view.findChild<QTableView*>();
         QTRY_VERIFY(table->isColumnHidden(LogModel::PromiseColumn) && table->isColumnHidden(LogModel::BytesColumn));
         view.resize(900, 280);
@@ -295,8 +279,7 @@ private slots:
 
     void looks()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, 4) - 6);
         LogView view(context.model, context.cursor, context.selection);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {

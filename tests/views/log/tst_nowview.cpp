@@ -39,8 +39,7 @@ private slots:
 
     void threeEventsBeforeAndTwoBehind()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const std::uint64_t end = context.cursor.end();
         for (std::uint64_t position = 0; position <= end; ++position) {
             context.cursor.moveTo(position);
@@ -59,8 +58,7 @@ private slots:
     /// What arrived, was handed on and absorbed is what the books of the run say; nothing is known ahead of its event.
     void amountsAreThoseOfTheBooks()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const auto motion = context.model.derived<trace::Motion>();
         const trace::Run& run = context.model.run();
         int booked = 0;
@@ -92,8 +90,7 @@ private slots:
 
     void aPartThatIsMissingIsNamed()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const auto motion = context.model.derived<trace::Motion>();
         bool isAsked = false;
         bool isEarly = false;
@@ -110,8 +107,7 @@ private slots:
 
     void theTextDependsOnThePositionAlone()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         NowView view(context.model, context.cursor, context.selection);
         view.resize(360, 420);
         view.show();
@@ -131,12 +127,9 @@ private slots:
 
     void fastPlayIsAddedUp()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         NowView view(context.model, context.cursor, context.selection);
-        view.resize(360, 420);
-        view.show();
-        view.flush();
+        tests::showAt(view, 360, 420);
         QVERIFY(!view.pane().span());
         context.cursor.setSpeed(1000);
         view.flush();
@@ -153,8 +146,7 @@ private slots:
 
     void keysAndMouseGoThroughTheEvents()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         NowView view(context.model, context.cursor, context.selection);
         view.resize(360, 420);
         view.show();
@@ -182,9 +174,7 @@ private slots:
     {
         tests::ViewContext context;
         NowView view(context.model, context.cursor, context.selection);
-        view.resize(360, 420);
-        view.show();
-        view.flush();
+        tests::showAt(view, 360, 420);
         context.showTinyRun();
         for (const ThemeChoice choice : {ThemeChoice::Light, ThemeChoice::Dark}) {
             ThemeHub::instance().setChoice(choice);

@@ -2,6 +2,7 @@
 // The views of LUT layers on a run of a small sequence model: what they show, where a click leads, and their states.
 #include "tests/views/lut/lutcontext.h"
 #include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
 #include "views/common/paint/theme.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
@@ -194,8 +195,7 @@ private slots:
     /// An empty workspace shows the way to something that fills it.
     void withoutALayerASampleIsOffered()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         LutChoice choice(context.model, context.selection);
         DataFlowView view(context.model, context.cursor, context.selection, choice);
         place(view, {900, 500});

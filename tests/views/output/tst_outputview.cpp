@@ -6,6 +6,7 @@
 #include "core/trace/targetplace.h"
 #include "tests/core/engine/loopmodel.h"
 #include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
 #include "views/classes/classesview.h"
 #include "views/classes/classscores.h"
 #include "views/common/run/segments.h"
@@ -123,9 +124,7 @@ private slots:
         Shown shown;
         shown.show(runOf(sample(), {scene()}, "scores:row=10,column=10"));
         OutputView view(shown.model, shown.cursor, shown.selection);
-        view.resize(300, 400);
-        view.show();
-        view.flush();
+        tests::showAt(view, 300, 400);
         QVERIFY(view.figure().hasSegments());
         QSignalSpy asked(&view, &OutputView::placeWanted);
         const int one = view.figure().segments->classAt(10, 10);
@@ -163,9 +162,7 @@ private slots:
         Shown shown;
         shown.show(runOf(sample(), {scene()}, "1"));
         OutputView view(shown.model, shown.cursor, shown.selection);
-        view.resize(300, 400);
-        view.show();
-        view.flush();
+        tests::showAt(view, 300, 400);
         const DenseFigure& figure = view.figure();
         QVERIFY(figure.hasSegments());
         QCOMPARE(shown.model.label(figure.value), QStringLiteral("scores"));
@@ -188,9 +185,7 @@ private slots:
         Shown shown;
         shown.show(runOf(taggerModel(), {rewrite::testing::randomTensor({1, 3, 4}, 5)}, "token=1,class=4"));
         OutputView view(shown.model, shown.cursor, shown.selection);
-        view.resize(300, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 300, 300);
         const DenseFigure& figure = view.figure();
         QVERIFY(!figure.hasSegments() && !figure.isEmpty());
         QCOMPARE(figure.askedCell, std::optional(QPoint(4, 1)));

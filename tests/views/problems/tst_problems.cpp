@@ -76,8 +76,7 @@ private slots:
 
     void reportSaysEverything()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         Problem problem = error("It broke.");
         problem.node = base::NodeId(std::uint32_t{tests::kAdd});
         const QString report = problemReport(problem, context.model);

@@ -75,9 +75,7 @@ private slots:
         tests::ViewContext context;
         ProfileView view(context.model, context.cursor, context.selection);
         context.model.setRun(profiledRun(), tests::makeTinyInput());
-        view.resize(900, 500);
-        view.show();
-        view.flush();
+        tests::showAt(view, 900, 500);
         const trace::Profile& profile = *context.model.run().profile;
         const QRectF bar = view.chart().barOf(9);
         QTest::mouseClick(&view.chart(), Qt::LeftButton, {}, bar.center().toPoint());
@@ -98,9 +96,7 @@ private slots:
         tests::ViewContext context;
         ProfileView view(context.model, context.cursor, context.selection);
         context.model.setRun(profiledRun(), tests::makeTinyInput());
-        view.resize(900, 500);
-        view.show();
-        view.flush();
+        tests::showAt(view, 900, 500);
         QVERIFY(view.chart().barOf(14).height() > 2 * view.chart().barOf(8).height()); // 5 ms, 2 ms
         view.setMeasure(ProfileMeasure::Bytes);
         QCOMPARE(view.chart().barOf(14).height(), view.chart().barOf(8).height());

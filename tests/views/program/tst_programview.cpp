@@ -96,9 +96,7 @@ private slots:
         tests::ViewContext context;
         context.model.setRun(withOperands(), tests::makeTinyInput());
         ProgramView view(context.model, context.cursor, context.selection);
-        view.resize(640, 320);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 320);
         QTRY_VERIFY_WITH_TIMEOUT(view.items().rowCount() > 0, 30'000);
         auto* table = view.findChild<QTableView*>();
         const std::uint64_t end = context.cursor.position();
@@ -118,9 +116,7 @@ private slots:
         tests::ViewContext context;
         context.model.setRun(withOperands(), tests::makeTinyInput());
         ProgramView view(context.model, context.cursor, context.selection);
-        view.resize(640, 320);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 320);
         QTRY_VERIFY_WITH_TIMEOUT(view.items().rowCount() > 0, 30'000);
         view.findChild<QTableView*>()->setCurrentIndex(view.items().index(0, 0));
         QVERIFY(context.selection.isEmpty());
@@ -131,9 +127,7 @@ private slots:
         tests::ViewContext context;
         context.showTinyRun(); // its parts do not tell through which operand they came
         ProgramView view(context.model, context.cursor, context.selection);
-        view.resize(640, 320);
-        view.show();
-        view.flush();
+        tests::showAt(view, 640, 320);
         QTRY_VERIFY_WITH_TIMEOUT(!view.isLoading(), 30'000);
         QTRY_VERIFY_WITH_TIMEOUT(view.message().startsWith(QStringLiteral("No program")), 30'000);
         QCOMPARE(view.items().rowCount(), 0);

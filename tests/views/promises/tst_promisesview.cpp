@@ -79,12 +79,9 @@ private slots:
     /// With nothing chosen the promise that changed last is marked and in sight; nothing is chosen by that.
     void newestChangeIsMarked()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         PromisesView view(context.model, context.cursor, context.selection);
-        view.resize(320, 200);
-        view.show();
-        view.flush();
+        tests::showAt(view, 320, 200);
         const trace::Run& run = context.model.run();
         int marked = 0;
         for (std::uint64_t position = run.eventCount(); position > 0; --position) {
@@ -106,8 +103,7 @@ private slots:
 
     void treeFollowsTheCursor()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         PromiseTreeModel items(context.model);
         const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
         items.resetRun();
@@ -158,8 +154,7 @@ private slots:
 
     void rowsGrowOlderUntilTheyAreAnswered()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const PromiseForest forest(context.model.run());
         const PromiseRow& first = *forest.rowOf(kFirst);
         QVERIFY(!ageOf(forest, first, forest.promises()[0].raisedAt)); // not before it is opened
@@ -178,8 +173,7 @@ private slots:
     /// Every promise that is opened is counted once, with the age that its row says.
     void waitsAreCountedOnce()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const trace::Run& run = context.model.run();
         const PromiseForest forest(run);
         for (std::uint64_t position = 0; position <= run.eventCount(); ++position) {
@@ -201,9 +195,7 @@ private slots:
         tests::ViewContext context;
         context.model.setRun(manyPromises(200));
         PromisesView view(context.model, context.cursor, context.selection);
-        view.resize(320, 420);
-        view.show();
-        view.flush();
+        tests::showAt(view, 320, 420);
         QVERIFY(view.waits().isVisible());
         QCoreApplication::processEvents();
         context.cursor.moveTo(context.cursor.end());
@@ -226,8 +218,7 @@ private slots:
     /// an in-edge, too. Once everything is fulfilled, nothing is kept.
     void bytesAreThoseOfTheFrontier()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         for (std::uint64_t position = 0; position <= context.model.run().eventCount(); ++position) {
             context.cursor.moveTo(position);
             const trace::RunState& state = context.model.state();
@@ -271,12 +262,9 @@ private slots:
 
     void aFilterThatLeavesNothingSaysSo()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         PromisesView view(context.model, context.cursor, context.selection);
-        view.resize(330, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 330, 300);
         auto* tree = view.findChild<QTreeView*>();
         view.setFilter(PromisesView::Filter::Stuck);
         QVERIFY(!tree->isVisible());
@@ -295,12 +283,9 @@ private slots:
 
     void columnsWithoutRoomAreLeftOut()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         PromisesView view(context.model, context.cursor, context.selection);
-        view.resize(300, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 300, 300);
         auto* tree = view.findChild<QTreeView*>();
         const auto fits = [tree] { return tree->header()->length() <= tree->viewport()->width(); };
         QTRY_VERIFY(tree->isColumnHidden(PromiseTreeModel::DepthColumn) && fits());
@@ -349,8 +334,7 @@ private slots:
 
     void storySaysWhatIsMissing()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const PromiseForest forest(context.model.run());
         context.cursor.moveTo(forest.promises()[kFirst.index()].raisedAt + 1);
         PromiseStory story = promiseStory(context.model, forest, kFirst);
@@ -380,8 +364,7 @@ private slots:
 
     void selectingAndGoing()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         PromisesView view(context.model, context.cursor, context.selection);
         view.resize(330, 420);
         view.show();
@@ -406,13 +389,10 @@ private slots:
 
     void filterShowsWhatIsAskedForAndItsParents()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, 5)); // P0 fulfilled, P1 below it waits
         PromisesView view(context.model, context.cursor, context.selection);
-        view.resize(330, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 330, 300);
         auto* tree = view.findChild<QTreeView*>();
         const QModelIndex first = tree->model()->index(0, 0);
         view.setFilter(PromisesView::Filter::Waiting);
@@ -431,12 +411,9 @@ private slots:
 
     void whyJumpsAndFollowsTheSelection()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         WhyView view(context.model, context.cursor, context.selection);
-        view.resize(330, 260);
-        view.show();
-        view.flush();
+        tests::showAt(view, 330, 260);
         context.selection.selectPromise(kSecond);
         view.flush();
         QCOMPARE(view.pane().story().operands,
@@ -452,14 +429,11 @@ private slots:
 
     void aRangeListsWhatIsOpenInIt()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         TimeRange range;
         PromisesView view(context.model, context.cursor, context.selection);
         view.followRange(range);
-        view.resize(330, 380);
-        view.show();
-        view.flush();
+        tests::showAt(view, 330, 380);
         auto* tree = view.findChild<QTreeView*>();
         auto* chip = view.findChild<RangeChip*>();
         const auto isShown = [tree] { return !tree->isRowHidden(0, {}); };
@@ -482,8 +456,7 @@ private slots:
 
     void whySaysWhatANodeLacks()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, 5));
         const base::NodeId relu(std::uint32_t{tests::kRelu1});
         PromiseStory story = nodeStory(context.model, relu);
@@ -498,8 +471,7 @@ private slots:
 
     void exports()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         PromisesView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
@@ -548,8 +520,7 @@ private slots:
     {
         QFETCH(int, visit);
         QFETCH(unsigned, promise);
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         PromisesView view(context.model, context.cursor, context.selection);
         WhyView why(context.model, context.cursor, context.selection);

@@ -55,8 +55,7 @@ private slots:
 
     void channelsAddUpToTheirValue()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const RegionPointer region = madeRegion(context.model);
         const RegionPart& part = region->parts.front();
         for (const std::size_t axis : {1U, 2U, 3U}) {
@@ -81,13 +80,10 @@ private slots:
 
     void chosenChannelsAreACondition()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         RegionOverlay overlay;
         RegionView view(context.model, context.cursor, context.selection, overlay);
-        view.resize(1000, 220);
-        view.show();
-        view.flush();
+        tests::showAt(view, 1000, 220);
         QVERIFY(view.condition().isEmpty());
         overlay.set(madeRegion(context.model));
         QVERIFY(view.sentence().contains(QStringLiteral("box 0:4,0:4")));
@@ -117,13 +113,10 @@ private slots:
     /// Strokes follow each other many times a second: only texts change, not the rows.
     void aStrokeChangesTextsAlone()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         RegionOverlay overlay;
         RegionView view(context.model, context.cursor, context.selection, overlay);
-        view.resize(1000, 220);
-        view.show();
-        view.flush();
+        tests::showAt(view, 1000, 220);
         overlay.set(madeRegion(context.model));
         auto* table = view.findChild<QTableView*>();
         QVERIFY(table != nullptr && table->model()->rowCount() == 1);
@@ -144,8 +137,7 @@ private slots:
 
     void whatIsShownIsWritten()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         RegionOverlay overlay;
         RegionView view(context.model, context.cursor, context.selection, overlay);
         const QTemporaryDir folder;

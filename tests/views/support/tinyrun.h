@@ -46,4 +46,19 @@ struct ViewContext
     void showTinyRun() { model.setRun(makeTinyRun(), makeTinyInput()); }
 };
 
+/// With the tiny run.
+struct TinyContext : ViewContext
+{
+    TinyContext() { showTinyRun(); }
+};
+
+/// A view on the screen, with what waited for that.
+template <class View>
+void showAt(View& view, int width, int height)
+{
+    view.resize(width, height);
+    view.show();
+    view.flush();
+}
+
 } // namespace retro::tests

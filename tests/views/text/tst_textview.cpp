@@ -119,8 +119,7 @@ private slots:
     // Without words a run has nothing to show here, and says so.
     void aRunOfNoText()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         TextFocus focus;
         TextView text(context.model, context.cursor, context.selection, focus);
         WordLayersView layers(context.model, context.cursor, context.selection, focus);
@@ -168,9 +167,7 @@ private slots:
     {
         Stage stage(6, 2);
         WordLayersView view(stage.model, stage.cursor, stage.selection, stage.focus);
-        view.resize(800, 200);
-        view.show();
-        view.flush();
+        tests::showAt(view, 800, 200);
         auto* rows = view.findChild<QComboBox*>();
         rows->setCurrentIndex(1);
         emit rows->activated(1);
@@ -204,9 +201,7 @@ private slots:
         Stage stage(6, 2);
         stage.focus.setText(goneOn(*stage.focus.text()));
         TextView view(stage.model, stage.cursor, stage.selection, stage.focus);
-        view.resize(800, 360);
-        view.show();
-        view.flush();
+        tests::showAt(view, 800, 360);
         emit view.strip().chosen(6);
         QCOMPARE(stage.focus.step(), 1);
         emit view.strip().chosen(2);
@@ -239,9 +234,7 @@ private slots:
     {
         Stage stage(2000, 32);
         WordLayersView view(stage.model, stage.cursor, stage.selection, stage.focus);
-        view.resize(900, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 900, 300);
         LayersMatrix& matrix = view.matrix();
         const TokenColumns start = TokenColumns::of(stage.focus, matrix.viewport()->width());
         QVERIFY(start.last() - start.first() <= start.room / start.width + 2);

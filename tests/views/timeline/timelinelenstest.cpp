@@ -14,6 +14,7 @@
 #include <memory>
 
 using namespace retro;
+using tests::TinyContext;
 using tests::ViewContext;
 
 namespace
@@ -25,9 +26,7 @@ struct Stage : ViewContext
     explicit Stage(int nodes = 1200)
     {
         model.setRun(tests::makeResidualRun(nodes));
-        view.resize(760, 460);
-        view.show();
-        view.flush();
+        tests::showAt(view, 760, 460);
         view.pane().resize(760, 440);
     }
     [[nodiscard]] QImage picture(double moment)

@@ -9,7 +9,7 @@
 #include "views/timeline/timelineview.h"
 
 using namespace retro;
-using tests::ViewContext;
+using tests::TinyContext;
 
 class TimelineMarksTest : public QObject
 {
@@ -20,8 +20,7 @@ private slots:
     /// Where a run stops because a promise is opened, both are seen: the breakpoint is a ring around the diamond.
     void aStopHidesNoPromise()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.resize(700, 420);
         view.show();

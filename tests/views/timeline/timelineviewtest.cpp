@@ -21,6 +21,7 @@
 #include <memory>
 
 using namespace retro;
+using tests::TinyContext;
 using tests::ViewContext;
 
 class TimelineViewTest : public QObject
@@ -33,9 +34,7 @@ private slots:
     {
         ViewContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 240);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 240);
         QVERIFY(!view.pane().isVisibleTo(&view));
         QTemporaryDir folder;
         QVERIFY(!view.exportTo(folder.filePath("t.svg").toStdString()).ok());
@@ -44,8 +43,7 @@ private slots:
     /// A row for every promise that is open at once, and no two of a row at the same time.
     void promisesAreBarsFromOpeningToFulfilment()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         const views::PromiseBars bars = views::promiseBars(context.model.run(), context.model.series());
         QCOMPARE(bars.bars.size(), context.model.series().promisesOpened.size());
         QVERIFY(bars.bars.size() >= 2);
@@ -74,12 +72,9 @@ private slots:
 
     void aBarSaysWhatItIs()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 420);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 420);
         view.pane().resize(700, 400);
         const views::TimelinePane& pane = view.pane();
         const views::TimelineTracks tracks = pane.tracks();
@@ -103,8 +98,7 @@ private slots:
 
     void whatComesLaterIsPale()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.resize(700, 420);
         view.show();
@@ -131,8 +125,7 @@ private slots:
     /// Adding up single visits gives what the whole stretch has.
     void stretchAddsUp()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         const trace::Run& run = context.model.run();
         const trace::VisitSeries& series = context.model.series();
         const auto whole = views::stretchFigures(run, series, 0, tests::kTinyVisits - 1);
@@ -159,8 +152,7 @@ private slots:
     /// The line goes on between two visits and is where it stands at rest when one ends.
     void lineGlides()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         const trace::Run& run = context.model.run();
         const trace::Pace pace(run);
         double before = 0;
@@ -177,8 +169,7 @@ private slots:
 
     void frontierListHasWhoTheStateHas()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::FrontierView view(context.model, context.cursor, context.selection);
         view.show();
         for (std::uint64_t position = 0; position <= context.model.run().eventCount(); position += 3) {
@@ -204,12 +195,9 @@ private slots:
 
     void scrubbingMovesTheCursorToTheEndOfTheVisit()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 240);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 240);
         const auto tracks = view.pane().tracks();
         for (const std::uint32_t visit : {0U, 4U, 9U}) {
             const double x = tracks.modes.left() + tracks.modes.width() * (visit + 0.5) / tests::kTinyVisits;
@@ -221,12 +209,9 @@ private slots:
 
     void arrowsStepAndStepBackIsTheMirror()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 240);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 240);
         context.cursor.moveTo(0);
         std::vector<std::uint64_t> there{0};
         for (std::uint32_t i = 0; i < tests::kTinyVisits; ++i) {
@@ -242,12 +227,9 @@ private slots:
 
     void draggingSeeksOncePerFrameAndEndsAtTheNewest()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 240);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 240);
         const auto tracks = view.pane().tracks();
         const auto at = [&](double visit) {
             return QPoint(static_cast<int>(tracks.modes.left() + tracks.modes.width() * visit / tests::kTinyVisits),
@@ -267,8 +249,7 @@ private slots:
 
     void aDragOnTheRulerChoosesARange()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimeRange range;
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.followRange(range);
@@ -314,8 +295,7 @@ private slots:
 
     void theRangeCanBeChosenByCommands()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimeRange range;
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.followRange(range);
@@ -350,8 +330,7 @@ private slots:
 
     void positionsOfARangeStayInTheRun()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         const trace::Run& run = context.model.run();
         views::TimeRange range;
         QCOMPARE(range.positionsIn(run).end, run.eventCount());
@@ -365,14 +344,11 @@ private slots:
 
     void markersAreThereAndTakeTheCursor()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::BreakpointList list(context.model);
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.followBreakpoints(list);
-        view.resize(700, 240);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 240);
         const auto count = [&](views::MarkKind kind) {
             const auto& marks = view.pane().marks();
             return std::count_if(marks.begin(), marks.end(), [&](const auto& mark) { return mark.kind == kind; });
@@ -396,8 +372,7 @@ private slots:
 
     void frontierNamesItsMembers()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         context.cursor.moveTo(tests::endOfVisit(context.model, 4));
         const trace::RunState& state = context.model.state();
         const QStringList all = views::frontierWords(context.model.run(), state);
@@ -408,8 +383,7 @@ private slots:
 
     void theFrontierIsSplitByTheModeInWhichItsMembersCame()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         const views::FrontierModes modes(context.model.run());
         const trace::VisitSeries& series = context.model.series();
         QCOMPARE(modes.visitCount(), static_cast<std::size_t>(tests::kTinyVisits));
@@ -433,12 +407,9 @@ private slots:
 
     void aLowPaneSaysWhatIsHidden()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 260);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 260);
         const QPointF name(5, 60);
         QTRY_VERIFY_WITH_TIMEOUT(view.pane().hiddenTracks().isEmpty(), 30'000);
         QVERIFY(view.pane().tipAt(name).isEmpty());
@@ -455,8 +426,7 @@ private slots:
 
     void theCursorLineStaysBehindTheLegends()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         context.cursor.moveTo(context.cursor.end());
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.flush();
@@ -476,8 +446,7 @@ private slots:
 
     void showsModesInBothThemes()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
         context.cursor.moveTo(tests::endOfVisit(context.model, 5));
         for (const auto kind : {views::ThemeKind::Light, views::ThemeKind::Dark}) {
@@ -495,8 +464,7 @@ private slots:
     void theKeptPictureIsThatOfAFreshPaint()
     {
         views::ThemeHub::instance().setChoice(views::ThemeChoice::Light);
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimeRange range;
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.followRange(range);
@@ -566,8 +534,7 @@ private slots:
     /// Bars of promises are painted anew when one is opened or fulfilled; those that wait grow with the line.
     void barsAreKeptUntilAPromiseChanges()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
         view.resize(700, 420);
         view.show();
@@ -618,12 +585,9 @@ private slots:
 
     void exportsWellFormedFiles()
     {
-        ViewContext context;
-        context.showTinyRun();
+        TinyContext context;
         views::TimelineView view(context.model, context.cursor, context.selection);
-        view.resize(700, 240);
-        view.show();
-        view.flush();
+        tests::showAt(view, 700, 240);
         QTemporaryDir folder;
         for (const QString& format : QStringLiteral("svg png pdf csv").split(QLatin1Char(' '))) {
             const QString path = folder.filePath("timeline." + format);

@@ -94,9 +94,7 @@ struct Stage
     explicit Stage(VerificationView::Page page)
     {
         context.showTinyRun();
-        view.resize(760, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 760, 300);
         view.showPage(page);
     }
     [[nodiscard]] QStringList column(int column) const

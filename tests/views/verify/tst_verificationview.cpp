@@ -84,9 +84,7 @@ struct Stage
         if (hasRun) {
             context.showTinyRun();
         }
-        view.resize(760, 300);
-        view.show();
-        view.flush();
+        tests::showAt(view, 760, 300);
     }
     [[nodiscard]] QTableView& table() { return *view.findChild<QTableView*>(QStringLiteral("properties")); }
     /// Texts of every label and button that is seen.
@@ -212,8 +210,7 @@ private slots:
 
     void invariantsHoldAtEveryStep()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         for (std::uint64_t at = 0; at <= context.model.run().eventCount(); ++at) {
             context.cursor.moveTo(at);
             const FactSheet sheet = invariantsSheet(context.model, nullptr);
@@ -231,8 +228,7 @@ private slots:
 
     void whatVerifyFoundStandsBesideWhatTheStepsSay()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         context.cursor.moveTo(context.model.run().eventCount());
         const FactSheet before = invariantsSheet(context.model, nullptr);
         QVERIFY2(before.rows.at(kInvariants).cells.at(2).contains("Verify checks it"),

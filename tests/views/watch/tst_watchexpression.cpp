@@ -113,8 +113,7 @@ private slots:
 
     void namesAreWholeOrUniqueEnds()
     {
-        tests::ViewContext context;
-        context.showTinyRun();
+        tests::TinyContext context;
         const graph::Graph& graph = context.model.graph();
         const auto nodeOf = [&](const char* name) {
             const auto value = valueNamed(graph, QString::fromUtf8(name));

@@ -2,6 +2,7 @@
 #include "views/common/widgets/addrow.h"
 
 #include "views/common/paint/fonts.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QHBoxLayout>
 #include <QLineEdit>
@@ -13,9 +14,7 @@ namespace retro::views
 AddRow::AddRow(const Words& words, QWidget* parent)
     : QWidget(parent), m_line(new QLineEdit(this)), m_button(new QToolButton(this))
 {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(this, {fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4)}, fonts::px(8));
     m_line->setPlaceholderText(words.example);
     m_line->setAccessibleName(words.lineName);
     m_line->setToolTip(words.lineTip);

@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/hintlabel.h"
 
@@ -35,15 +36,11 @@ QToolButton* makeButton(const QString& icon, const QString& tip, QWidget* parent
 
 DockTitle::DockTitle(QDockWidget& dock) : QWidget(&dock), m_dock(dock)
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = makeBox<QVBoxLayout>(this, {}, 0);
 
     m_bar = new QWidget(this);
     m_bar->setFixedHeight(fonts::px(28));
-    auto* row = new QHBoxLayout(m_bar);
-    row->setContentsMargins(fonts::px(10), 0, fonts::px(2), 1);
-    row->setSpacing(fonts::px(8));
+    auto* row = makeBox<QHBoxLayout>(m_bar, {fonts::px(10), 0, fonts::px(2), 1}, fonts::px(8));
     m_name = new ElidedLabel(dock.windowTitle(), Role::Text, fonts::content(QFont::DemiBold), m_bar);
     m_subject = new ElidedLabel({}, Role::Text3, fonts::label(), m_bar);
     row->addWidget(m_name);

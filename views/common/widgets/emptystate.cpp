@@ -4,6 +4,7 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/boxes.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -48,9 +49,8 @@ void tint(QLabel& label, const QColor& color)
 
 EmptyState::EmptyState(QWidget* parent) : QWidget(parent)
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(fonts::px(24), fonts::px(12), fonts::px(24), fonts::px(12));
-    column->setSpacing(fonts::px(8));
+    auto* column =
+        makeBox<QVBoxLayout>(this, {fonts::px(24), fonts::px(12), fonts::px(24), fonts::px(12)}, fonts::px(8));
     column->addStretch(2);
     m_first = makeLine(this);
     m_second = makeLine(this);
