@@ -51,6 +51,13 @@ QString boundWords(const schedule::PlanResult& result)
     }
 }
 
+/// The most that a run by the plan had in memory; 0 where none is on screen.
+std::uint64_t measuredPeak(const PlanModel& model, const ShownPlan& plan)
+{
+    const std::vector<std::uint64_t>& bytes = plan.axis ? plan.axis->stack.sums : model.measured();
+    return bytes.empty() ? 0 : std::ranges::max(bytes);
+}
+
 } // namespace
 
 BudgetView::BudgetView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
@@ -64,8 +71,8 @@ BudgetView::BudgetView(RunModel& model, Cursor& cursor, Selection& selection, Pl
     column->addStretch(1);
     QWidget* scroll = makeScroll(body);
     setBody(scroll);
-    for (const auto change :
-         {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged, &PlanModel::pointsChanged}) {
+    for (const auto change : {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged,
+                              &PlanModel::pointsChanged, &PlanModel::measuredChanged}) {
         connect(&plan, change, this, [this] { schedule(Change::State); });
     }
 }
@@ -90,6 +97,7 @@ void BudgetView::makeFigures(QWidget& parent)
     m_slider->setAccessibleName(tr("Budget, thousandths of what storing everything needs"));
     head->addWidget(m_slider, row++, 0, 1, 3);
     addLine(tr("Peak"), m_peak, m_peakNote, false);
+    addLine(tr("Measured"), m_measured, m_measuredNote, false);
     addLine(tr("Extra work"), m_work, m_workNote, false);
     addLine(tr("Kept"), m_kept, m_keptNote, false);
     addLine(tr("Dropped"), m_dropped, m_droppedNote, false);
@@ -185,10 +193,11 @@ void BudgetView::showPlan()
 /// Before there is a plan: what stands there is of another model.
 void BudgetView::clearFigures()
 {
-    for (QLabel* figure : {m_peak, m_work, m_kept, m_dropped, m_promises, m_time}) {
+    for (QLabel* figure : {m_peak, m_measured, m_work, m_kept, m_dropped, m_promises, m_time}) {
         figure->setText(QStringLiteral("–"));
     }
-    for (ElidedLabel* note : {m_peakNote, m_workNote, m_keptNote, m_droppedNote, m_promisesNote, m_timeNote}) {
+    for (ElidedLabel* note :
+         {m_peakNote, m_measuredNote, m_workNote, m_keptNote, m_droppedNote, m_promisesNote, m_timeNote}) {
         note->setText({});
     }
 }
@@ -197,6 +206,7 @@ void BudgetView::showFigures(const ShownPlan& plan)
 {
     m_peak->setText(bytesWords(plan.result.peak));
     m_peakNote->setText(tr("%1 of store-all").arg(percentText(shareOf(plan.result.peak, plan.subject->storeAllPeak))));
+    showMeasured(plan);
     m_work->setText(signedText(100 * plan.extraWork(), 1) + QStringLiteral(" %"));
     m_workNote->setText(tr("%1 of %2")
                             .arg(costText(plan.result.cost - plan.result.baseCost, plan.subject->unit),
@@ -204,6 +214,16 @@ void BudgetView::showFigures(const ShownPlan& plan)
     showSaving(plan);
     m_time->setText(tr("%1 ms").arg(fixedText(plan.result.seconds * 1000, 0)));
     m_timeNote->setText(tr("rebuilds %1 tensors").arg(countText(static_cast<std::int64_t>(plan.rebuiltTensors()))));
+}
+
+void BudgetView::showMeasured(const ShownPlan& plan)
+{
+    const std::uint64_t peak = measuredPeak(m_plan, plan);
+    m_measured->setText(peak == 0 ? QStringLiteral("–") : bytesWords(peak));
+    m_measuredNote->setText(peak == 0 ? tr("run this plan to see")
+                            : peak > plan.question.budget
+                                ? tr("%1 over the budget").arg(bytesWords(peak - plan.question.budget))
+                                : tr("within the budget"));
 }
 
 /// What a traversal by the plan keeps, drops and brings back, without running it.
@@ -245,7 +265,15 @@ QString BudgetView::messageOf(const ShownPlan& plan) const
         return tr("✕ Your choices need %1, which is %2 over the budget. Recompute more, or allow more.")
             .arg(bytesWords(plan.result.peak), bytesWords(plan.result.peak - plan.question.budget));
     }
-    return m_plan.isPlanning() ? tr("Planning…") : boundWords(plan.result);
+    if (m_plan.isPlanning()) {
+        return tr("Planning…");
+    }
+    const bool isOver = measuredPeak(m_plan, plan) > plan.question.budget;
+    return boundWords(plan.result) +
+           (isOver
+                ? tr(" A run that can be stepped also holds relevance that waits and what promises ask for: this comes "
+                     "on top of what the plan keeps.")
+                : QString());
 }
 
 void BudgetView::takeSlider(int value)

@@ -43,6 +43,7 @@ private:
     void showPlan();
     void showFigures(const ShownPlan& plan);
     void clearFigures();
+    void showMeasured(const ShownPlan& plan);
     void showSaving(const ShownPlan& plan);
     [[nodiscard]] QString messageOf(const ShownPlan& plan) const;
     void takeSlider(int value);
@@ -58,6 +59,8 @@ private:
     ElidedLabel* m_share = nullptr;
     QLabel* m_peak = nullptr;
     ElidedLabel* m_peakNote = nullptr;
+    QLabel* m_measured = nullptr;
+    ElidedLabel* m_measuredNote = nullptr;
     QLabel* m_work = nullptr;
     ElidedLabel* m_workNote = nullptr;
     QLabel* m_kept = nullptr;

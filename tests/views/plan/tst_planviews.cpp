@@ -377,6 +377,27 @@ private slots:
         QVERIFY2(budget->message().contains("over the budget"), qPrintable(budget->message()));
     }
 
+    /// What a run by the plan took stands beside what was planned, and more than the budget is not passed over.
+    void budgetSaysWhatWasMeasured()
+    {
+        Stage stage;
+        stage.openChain(12);
+        const auto budget = stage.make<BudgetView>({380, 320});
+        const std::uint64_t most = stage.plan.question().budget;
+        const auto isSaid = [&](const QString& text) {
+            budget->flush();
+            return std::ranges::any_of(budget->findChildren<QLabel*>(),
+                                       [&](const QLabel* label) { return label->text() == text; });
+        };
+        QVERIFY(isSaid("run this plan to see"));
+        stage.plan.setMeasured({1000, most, 2000});
+        QVERIFY(isSaid("within the budget") && isSaid(bytesWords(most)));
+        QVERIFY(!budget->message().contains("on top of"));
+        stage.plan.setMeasured({1000, most + 3000});
+        QVERIFY(isSaid(bytesWords(3000) + " over the budget"));
+        QVERIFY(budget->message().contains("on top of"));
+    }
+
     void aPlannerCanBeChosen()
     {
         Stage stage;
