@@ -2,7 +2,7 @@
 // Rules of element-wise functions, normalisations, softmax and functions that are known by their reverse rule, as nodes
 // of the standard.
 #include "core/engine/explainer/relevancesite.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/rewrite/attributes.h"
 
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of linear maps and of products of two computed matrices, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/rewrite/attributes.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace retro::engine
 {
 
 using lrp::BiasPolicy;
-using lrp::LinearOptions;
+using lrp::InputPart;
 using ops::WeightPart;
 using ops::WeightVariant;
 
@@ -23,10 +23,7 @@ namespace
 
 using Extents = std::vector<std::int64_t>;
 
-constexpr WeightVariant kPositive{WeightPart::Positive, 0};
-constexpr WeightVariant kNegative{WeightPart::Negative, 0};
 constexpr WeightVariant kOnes{WeightPart::Ones, 0};
-constexpr WeightVariant kSquare{WeightPart::Square, 0};
 
 bool isPlainMatMul(const graph::Node& node)
 {
@@ -267,136 +264,136 @@ private:
     std::map<WeightVariant, ValueId> m_turned;
 };
 
-/// One term sign · x_k · W_k of a denominator.
-struct Term
+/// The shares of a rule at a linear map (lrp::LinearForm), in values of the graph that is built.
+class ShareSteps
 {
-    ValueId input;
-    WeightVariant weight;
-};
+public:
+    ShareSteps(RelevanceSite& site, LinearSteps& map, const lrp::LinearForm& form)
+        : m_site(site), m_steps(site.steps), m_map(map), m_form(form)
+    {}
 
-/// What lrp::LinearDistribution is, in values of the graph that is built.
-struct Distribution
-{
-    std::vector<Term> terms;
-    std::optional<WeightVariant> bias;
-    LinearOptions options;
-    ValueId result{}; ///< the denominator with its bias, where the forward pass has it
-    ValueId own{};    ///< the same without its bias
-    ValueId shift{};  ///< added to `own`
-    bool isNotNegative = false;
-};
-
-ValueId sumOfTerms(RelevanceSteps& steps, LinearSteps& map, const Distribution& d)
-{
-    ValueId sum;
-    for (const Term& term : d.terms) {
-        const ValueId product = map.apply(term.input, term.weight);
-        sum = sum.isValid() ? steps.add(sum, product) : product;
+    /// The part of a share, of what arrived at its units.
+    ValueId part(const lrp::LinearShare& share, ValueId relevance)
+    {
+        const std::vector<Term> terms = termsOf(share);
+        const bool spreads = share.options.bias == BiasPolicy::Spread;
+        const ValueId own = share.dividesByResult() ? ValueId() : m_form.isBox() ? lessShift(terms) : sum(terms);
+        const ValueId denominator = share.dividesByResult() ? m_site.outputs[0] : withBias(share, own);
+        const ValueId s = m_steps.quotient(relevance, denominator, share.options.stabiliser,
+                                           m_site.outputShape().size(), share.isNowhereNegative());
+        const ValueId shares = back(terms, s);
+        return spreads ? m_steps.add(shares, spread(share, relevance, s, own)) : shares;
     }
-    return sum;
-}
 
-ValueId backThroughTerms(RelevanceSteps& steps, LinearSteps& map, const Distribution& d, ValueId s)
-{
-    ValueId sum;
-    for (const Term& term : d.terms) {
-        const ValueId share = map.pullback(s, term.weight);
-        const ValueId part = term.input.isValid() ? steps.multiply(share, term.input) : share;
-        sum = sum.isValid() ? steps.add(sum, part) : part;
-    }
-    return sum;
-}
+private:
+    /// x_k·W_k.
+    struct Term
+    {
+        ValueId input; ///< invalid: 1 at each element
+        WeightVariant weight;
+    };
 
-/// R − s·own of each unit in equal parts to its inputs.
-ValueId spread(RelevanceSite& site, LinearSteps& map, const Distribution& d, ValueId relevance, ValueId s, ValueId own)
-{
-    RelevanceSteps& steps = site.steps;
-    const ValueId rest = steps.subtract(relevance, steps.multiply(s, own));
-    const ValueId count = map.apply(steps.filledLike(map.x(), 1), kOnes);
-    const ValueId isOwed =
-        steps.op("And", {steps.isPositive(count), steps.op("Not", {steps.op("Equal", {s, steps.scalar(0)})})});
-    const ValueId kept = steps.where(isOwed, rest, steps.scalar(0));
-    const ValueId each = steps.guardedQuotient(kept, count);
-    return map.pullback(steps.scaled(each, d.options.biasFactor), kOnes);
-}
-
-ValueId distribute(RelevanceSite& site, LinearSteps& map, const Distribution& d, ValueId relevance)
-{
-    RelevanceSteps& steps = site.steps;
-    const std::size_t rank = site.outputShape().size();
-    const bool withBias = d.bias && map.hasBias();
-    if (d.options.bias == BiasPolicy::Spread) {
-        const ValueId own = d.own.isValid() ? d.own : sumOfTerms(steps, map, d);
-        const ValueId denominator = withBias ? steps.add(own, map.bias(*d.bias)) : own;
-        const ValueId s = steps.quotient(relevance, denominator, d.options.stabiliser, rank);
-        return steps.add(backThroughTerms(steps, map, d, s), spread(site, map, d, relevance, s, own));
-    }
-    ValueId denominator = d.result;
-    if (!denominator.isValid()) {
-        denominator = d.own.isValid() ? d.own : sumOfTerms(steps, map, d);
-        if (d.shift.isValid()) {
-            denominator = steps.add(denominator, d.shift);
-        } else if (withBias && d.options.bias != BiasPolicy::Zero) {
-            denominator = steps.add(denominator, map.bias(*d.bias));
+    std::vector<Term> termsOf(const lrp::LinearShare& share)
+    {
+        const bool isNotNegative = isNowhereNegative(m_site.model, m_site.node.inputs[m_map.slot()]);
+        std::vector<Term> terms;
+        for (const lrp::LinearTerm& term : share.terms) {
+            if (!isNotNegative || term.input != InputPart::Negative) {
+                terms.push_back({inputOf(term.input, isNotNegative), term.weight});
+            }
         }
+        return terms;
     }
-    const ValueId s = steps.quotient(relevance, denominator, d.options.stabiliser, rank, d.isNotNegative);
-    return backThroughTerms(steps, map, d, s);
-}
 
-std::vector<Term> signSplit(RelevanceSite& site, const LinearSteps& map, WeightVariant onPositive,
-                            WeightVariant onNegative)
-{
-    if (isNowhereNegative(site.model, site.node.inputs[map.slot()])) {
-        return {{map.x(), onPositive}};
+    ValueId inputOf(InputPart part, bool isNotNegative)
+    {
+        switch (part) {
+        case InputPart::Positive:
+            return isNotNegative ? m_map.x() : m_steps.positivePart(m_map.x());
+        case InputPart::Negative:
+            return m_steps.negativePart(m_map.x());
+        case InputPart::AboveLow:
+            return m_steps.subtract(m_map.x(), bound(m_form.low));
+        case InputPart::BelowHigh:
+            return m_steps.subtract(m_map.x(), bound(m_form.high));
+        case InputPart::One:
+            return {};
+        case InputPart::Whole:
+            break;
+        }
+        return m_map.x();
     }
-    return {{site.steps.positivePart(map.x()), onPositive}, {site.steps.negativePart(map.x()), onNegative}};
-}
 
-LinearOptions optionsOf(const RelevanceSite& site) { return lrp::ParameterReader(site.parameters).linearOptions(1e-6); }
-
-ValueId byEpsilon(RelevanceSite& site, LinearSteps& map, LinearOptions options)
-{
-    Distribution d{{{map.x(), {}}}, WeightVariant{}, options};
-    if (options.bias == BiasPolicy::Absorb) {
-        d.result = site.outputs[0];
+    /// One number, or one per channel.
+    ValueId bound(const std::vector<double>& bounds)
+    {
+        tensor::Shape shape(m_site.shape(m_map.slot()).size(), 1);
+        if (bounds.size() > 1) {
+            shape[1] = static_cast<std::int64_t>(bounds.size());
+        }
+        return m_steps.constant(tensor::Tensor::of<double>(shape, bounds));
     }
-    return distribute(site, map, d, site.relevance[0]);
-}
 
-ValueId byAlphaBeta(RelevanceSite& site, LinearSteps& map, double alpha, double beta)
-{
-    const LinearOptions options = optionsOf(site);
-    const bool isWhole = site.text("bias_parts") == "both";
-    const auto bias = [&](WeightVariant own) { return isWhole ? WeightVariant{} : own; };
-    Distribution activating{signSplit(site, map, kPositive, kNegative), bias(kPositive), options};
-    activating.isNotNegative = !isWhole; // x⁺W⁺ + x⁻W⁻ + b⁺
-    RelevanceSteps& steps = site.steps;
-    const ValueId up = steps.scaled(distribute(site, map, activating, site.relevance[0]), alpha);
-    if (beta == 0) {
-        return up;
+    ValueId sum(const std::vector<Term>& terms)
+    {
+        ValueId sum;
+        for (const Term& term : terms) {
+            const ValueId input = term.input.isValid() ? term.input : m_steps.filledLike(m_map.x(), 1);
+            const ValueId product = m_map.apply(input, term.weight);
+            sum = sum.isValid() ? m_steps.add(sum, product) : product;
+        }
+        return sum;
     }
-    const Distribution inhibiting{signSplit(site, map, kNegative, kPositive), bias(kNegative), options};
-    return steps.subtract(up, steps.scaled(distribute(site, map, inhibiting, site.relevance[0]), beta));
-}
 
-ValueId byZPlus(RelevanceSite& site, LinearSteps& map)
-{
-    if (site.text("form") != "raw") {
-        return byAlphaBeta(site, map, 1, 0);
+    ValueId back(const std::vector<Term>& terms, ValueId s)
+    {
+        ValueId sum;
+        for (const Term& term : terms) {
+            const ValueId share = m_map.pullback(s, term.weight);
+            const ValueId part = term.input.isValid() ? m_steps.multiply(share, term.input) : share;
+            sum = sum.isValid() ? m_steps.add(sum, part) : part;
+        }
+        return sum;
     }
-    return distribute(site, map, {{{map.x(), kPositive}}, WeightVariant{}, optionsOf(site)}, site.relevance[0]);
-}
+
+    /// z − low·W⁺ − high·W⁻ − b of a box.
+    ValueId lessShift(const std::vector<Term>& terms)
+    {
+        const bool isConvolving = isConvolution(m_site.node) || isTransposed(m_site.node);
+        const ValueId like = isConvolving ? m_steps.firstSample(m_map.x()) : m_map.x(); // the same for every sample
+        ValueId shift = m_steps.add(m_map.apply(m_steps.expandLike(bound(m_form.low), like), terms[0].weight),
+                                    m_map.apply(m_steps.expandLike(bound(m_form.high), like), terms[1].weight));
+        if (m_map.hasBias()) {
+            shift = m_steps.add(shift, m_map.bias({}));
+        }
+        return m_steps.subtract(m_site.outputs[0], shift);
+    }
+
+    ValueId withBias(const lrp::LinearShare& share, ValueId own)
+    {
+        const bool isIn = share.bias && m_map.hasBias() && share.options.bias != BiasPolicy::Zero;
+        return isIn ? m_steps.add(own, m_map.bias(*share.bias)) : own;
+    }
+
+    /// R − s·own of each unit in equal parts to its inputs.
+    ValueId spread(const lrp::LinearShare& share, ValueId relevance, ValueId s, ValueId own)
+    {
+        const ValueId rest = m_steps.subtract(relevance, m_steps.multiply(s, own));
+        const ValueId count = m_map.apply(m_steps.filledLike(m_map.x(), 1), kOnes);
+        const ValueId isNot = m_steps.op("Equal", {s, m_steps.scalar(0)});
+        const ValueId isOwed = m_steps.op("And", {m_steps.isPositive(count), m_steps.op("Not", {isNot})});
+        const ValueId kept = m_steps.where(isOwed, rest, m_steps.scalar(0));
+        const ValueId each = m_steps.guardedQuotient(kept, count);
+        return m_map.pullback(m_steps.scaled(each, share.options.biasFactor), kOnes);
+    }
+
+    RelevanceSite& m_site;
+    RelevanceSteps& m_steps;
+    LinearSteps& m_map;
+    const lrp::LinearForm& m_form;
+};
 
 bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth = 0);
-
-/// True for a rule of linear maps whose shares are x·W·s, without a part that does not depend on x.
-bool sharesByInput(const lrp::Rule& rule)
-{
-    return std::get<std::string>(rule.parameters().contains("bias")
-                                     ? rule.parameters().at("bias")
-                                     : lrp::RuleParameter(std::string("absorb"))) != "spread";
-}
 
 /// True where the reader hands each part of relevance whole to the one element that it stands for.
 bool movesRelevance(const graph::Node& reader, std::string_view rule)
@@ -416,10 +413,10 @@ bool multipliesByOperand(const RelevanceSite& site, base::NodeId id, int depth)
     if (!rule) {
         return !site.model.isTracked(reader.outputs.front());
     }
-    const std::string_view name = rule->name();
-    if (name == "epsilon" || name == "lrp-0" || name == "z-plus" || name == "alpha-beta" || name == "gamma") {
-        return site.model.op(id).structure().kind() == ops::StructureKind::LinearMap && sharesByInput(*rule);
+    if (site.model.op(id).structure().kind() == ops::StructureKind::LinearMap && rule->linearForm() != nullptr) {
+        return std::ranges::all_of(rule->linearForm()->shares, &lrp::LinearShare::vanishesWithInput);
     }
+    const std::string_view name = rule->name();
     return name == "norm" || (movesRelevance(reader, name) && depth < kDeepest &&
                               vanishesAtZero(site, reader.outputs.front(), depth + 1));
 }
@@ -445,71 +442,27 @@ bool arrivesOnPositiveAlone(const RelevanceSite& site)
            vanishesAtZero(site, graph.node(uses.front().node).outputs[0]);
 }
 
-ValueId byGamma(RelevanceSite& site, LinearSteps& map)
+ValueId byForm(RelevanceSite& site, LinearSteps& map, const lrp::LinearForm& form)
 {
-    const LinearOptions options = optionsOf(site);
-    const double gamma = site.number("gamma", 0.25);
-    const WeightVariant up{WeightPart::GammaPositive, gamma};
-    const WeightVariant down{WeightPart::GammaNegative, gamma};
-    const auto bias = [&](WeightVariant own) { return site.flag("scale_bias") ? own : WeightVariant{}; };
-    if (site.text("form") == "original") {
-        return distribute(site, map, {{{map.x(), up}}, bias(up), options}, site.relevance[0]);
-    }
     RelevanceSteps& steps = site.steps;
+    ShareSteps shares(site, map, form);
     const ValueId r = site.relevance[0];
-    const ValueId z = site.outputs[0];
-    const ValueId onPositive = steps.where(steps.isPositive(z), r, steps.scalar(0));
-    const ValueId part = distribute(site, map, {signSplit(site, map, up, down), bias(up), options}, onPositive);
-    if (arrivesOnPositiveAlone(site)) {
-        return part;
+    ValueId sum;
+    for (const lrp::LinearShare& share : form.shares) {
+        if (share.units == lrp::Units::Negative && arrivesOnPositiveAlone(site)) {
+            continue;
+        }
+        ValueId arrived = r;
+        if (share.units != lrp::Units::All) {
+            const ValueId z = site.outputs[0];
+            const ValueId isOne = share.units == lrp::Units::Positive ? steps.isPositive(z) : steps.isNegative(z);
+            arrived = steps.where(isOne, r, steps.scalar(0));
+        }
+        const bool isTaken = sum.isValid() && share.factor < 0;
+        const ValueId part = steps.scaled(shares.part(share, arrived), isTaken ? -share.factor : share.factor);
+        sum = !sum.isValid() ? part : isTaken ? steps.subtract(sum, part) : steps.add(sum, part);
     }
-    const ValueId onNegative = steps.where(steps.isNegative(z), r, steps.scalar(0));
-    return steps.add(part, distribute(site, map, {signSplit(site, map, down, up), bias(down), options}, onNegative));
-}
-
-/// One number, or one per channel.
-ValueId boundOf(RelevanceSite& site, const LinearSteps& map, std::string_view name)
-{
-    const lrp::RuleParameter& given = site.parameters.find(name)->second;
-    const auto* list = std::get_if<std::vector<double>>(&given);
-    const std::vector<double> bounds = list != nullptr ? *list : std::vector<double>{std::get<double>(given)};
-    tensor::Shape shape(site.shape(map.slot()).size(), 1);
-    if (bounds.size() > 1) {
-        shape[1] = static_cast<std::int64_t>(bounds.size());
-    }
-    return site.steps.constant(tensor::Tensor::of<double>(shape, bounds));
-}
-
-ValueId byZBox(RelevanceSite& site, LinearSteps& map)
-{
-    RelevanceSteps& steps = site.steps;
-    const bool isConvolving = isConvolution(site.node) || isTransposed(site.node);
-    const ValueId like = isConvolving ? steps.firstSample(map.x()) : map.x(); // the same for every sample
-    const ValueId low = boundOf(site, map, "low");
-    const ValueId high = boundOf(site, map, "high");
-    ValueId shift = steps.add(map.apply(steps.expandLike(low, like), kPositive),
-                              map.apply(steps.expandLike(high, like), kNegative));
-    if (map.hasBias()) {
-        shift = steps.add(shift, map.bias({}));
-    }
-    const Distribution d{{{steps.subtract(map.x(), low), kPositive}, {steps.subtract(map.x(), high), kNegative}},
-                         std::nullopt,
-                         {site.stabiliser(), BiasPolicy::Zero},
-                         {},
-                         site.outputs[0],
-                         steps.op("Neg", {shift})};
-    return distribute(site, map, d, site.relevance[0]);
-}
-
-/// Flat and w-square look at the weights alone, as if each input were 1.
-ValueId withoutInput(RelevanceSite& site, LinearSteps& map, WeightVariant weight, const LinearOptions& options)
-{
-    const ValueId ones = site.steps.filledLike(map.x(), 1);
-    Distribution d{{{ones, weight}}, weight, options};
-    d.own = map.apply(ones, weight);
-    d.terms.front().input = {}; // times 1
-    d.isNotNegative = true;
-    return distribute(site, map, d, site.relevance[0]);
+    return sum;
 }
 
 RelevanceParts unknownRule(const RelevanceSite& site)
@@ -619,30 +572,8 @@ RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
     const auto give = [&](ValueId part) {
         return map.error() ? RelevanceParts(*map.error()) : RelevanceParts(site.only(map.slot(), part));
     };
-    if (name == "lrp-0") {
-        return give(byEpsilon(site, map, {{lrp::StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}));
-    }
-    if (name == "epsilon") {
-        lrp::RuleParameters own = site.parameters;
-        return give(byEpsilon(site, map, optionsOf(site)));
-    }
-    if (name == "z-plus") {
-        return give(byZPlus(site, map));
-    }
-    if (name == "alpha-beta") {
-        return give(byAlphaBeta(site, map, site.number("alpha", 2), site.number("beta", 1)));
-    }
-    if (name == "gamma") {
-        return give(byGamma(site, map));
-    }
-    if (name == "z-box") {
-        return give(byZBox(site, map));
-    }
-    if (name == "flat") {
-        return give(withoutInput(site, map, kOnes, {site.stabiliser(), BiasPolicy::Zero}));
-    }
-    if (name == "w-square") {
-        return give(withoutInput(site, map, kSquare, optionsOf(site)));
+    if (const lrp::LinearForm* form = site.rule.linearForm(); form != nullptr) {
+        return give(byForm(site, map, *form));
     }
     if (name == "gradient") {
         return give(map.pullback(site.relevance[0], {}));

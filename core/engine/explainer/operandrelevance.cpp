@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of sums, products and quotients of operands, as nodes of the standard.
 #include "core/engine/explainer/relevancesite.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 
 namespace retro::engine
 {

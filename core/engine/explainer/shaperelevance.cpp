@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What moves elements: each gives its relevance back to where it came from.
 #include "core/engine/explainer/relevancesite.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/ops/lookup.h"
 #include "core/rewrite/attributes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of sums over axes and of pooling, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/rewrite/attributes.h"
 
 #include <algorithm>

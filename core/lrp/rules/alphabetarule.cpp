@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
-#include "core/ops/algebraover.h"
 
 #include <fmt/format.h>
 
@@ -13,145 +11,55 @@
 namespace retro::lrp
 {
 
-namespace algebra = ops::algebra;
-
 namespace
 {
 
 constexpr std::array<std::string_view, 2> kPlusForms{"split", "raw"};
 constexpr std::array<std::string_view, 2> kBiasParts{"own", "both"};
-constexpr WeightVariant kPositive{WeightPart::Positive, 0};
-constexpr WeightVariant kNegative{WeightPart::Negative, 0};
 
-class AlphaBetaRule final : public LinearMapRule
+/// The share of those products x·W that have the sign of D: `own` and `other` are the weights of x⁺ and of x⁻.
+LinearShare shareOfSign(WeightPart own, WeightPart other, BiasParts bias, const LinearOptions& options, double factor)
 {
-public:
-    AlphaBetaRule(double alpha, double beta, const LinearOptions& options, BiasParts parts)
-        : m_alpha(alpha), m_beta(beta), m_options(options), m_parts(parts)
-    {}
-
-    [[nodiscard]] std::string_view name() const override { return isZPlus() ? "z-plus" : "alpha-beta"; }
-
-    [[nodiscard]] std::string text() const override
-    {
-        return isZPlus() ? fmt::format("z-plus, epsilon {}", textOf(m_options))
-                         : fmt::format("alpha-beta {} {}, epsilon {}{}", m_alpha, m_beta, textOf(m_options),
-                                       m_parts == BiasParts::Both ? ", whole bias in each part" : "");
-    }
-
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_options, result);
-        if (!isZPlus()) {
-            result["alpha"] = m_alpha;
-            result["beta"] = m_beta;
-            result["bias_parts"] = std::string(kBiasParts[static_cast<std::size_t>(m_parts)]);
-        }
-        return result;
-    }
-
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        const Tensor& x = context.operands[map.operandSlot()];
-        const Tensor& w = context.weights[map.operandSlot()];
-        Tensor sum =
-            weighThrough({map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options}, w, context.memory);
-        sum = m_alpha == 1 ? sum : algebra::scale(sum, m_alpha);
-        if (m_beta != 0) {
-            sum = algebra::addScaled(
-                sum,
-                weighThrough({map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options}, w, context.memory),
-                -m_beta);
-        }
-        return onlyFirst(context, sum);
-    }
-
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        const Tensor& x = context.operands[map.operandSlot()];
-        Balance balance(context);
-        LinearDistribution activating{map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options};
-        activating.isWhole = m_alpha == 1 && m_beta == 0;
-        Tensor part = distribute(std::move(activating), context.relevance[0], balance, m_alpha);
-        if (m_alpha != 1) {
-            part = algebra::scale(part, m_alpha);
-        }
-        if (m_beta != 0) {
-            const LinearDistribution inhibiting{map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options};
-            part = algebra::addScaledOver(std::move(part),
-                                          distribute(inhibiting, context.relevance[0], balance, -m_beta), -m_beta);
-        }
-        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
-    }
-
-private:
-    [[nodiscard]] bool isZPlus() const { return m_alpha == 1 && m_beta == 0 && m_parts == BiasParts::Own; }
-    [[nodiscard]] WeightVariant bias(WeightVariant own) const
-    {
-        return m_parts == BiasParts::Own ? own : WeightVariant{};
-    }
-
-    double m_alpha;
-    double m_beta;
-    LinearOptions m_options;
-    BiasParts m_parts;
-};
-
-/// D = x·W⁺ + b, whatever the signs of x.
-class RawPlusRule final : public LinearMapRule
-{
-public:
-    explicit RawPlusRule(const LinearOptions& options) : m_options(options) {}
-
-    [[nodiscard]] std::string_view name() const override { return "z-plus"; }
-
-    [[nodiscard]] std::string text() const override { return fmt::format("z-plus raw, epsilon {}", textOf(m_options)); }
-
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_options, result);
-        result["form"] = std::string(kPlusForms[static_cast<std::size_t>(PlusForm::Raw)]);
-        return result;
-    }
-
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        const std::size_t slot = map.operandSlot();
-        return onlyFirst(context,
-                         weighThrough({map, {{context.operands[slot], kPositive, 1}}, WeightVariant{}, m_options},
-                                      context.weights[slot], context.memory));
-    }
-
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        Balance balance(context);
-        LinearDistribution distribution{
-            map, {{context.operands[map.operandSlot()], kPositive, 1}}, WeightVariant{}, m_options};
-        distribution.isWhole = true;
-        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
-        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
-    }
-
-private:
-    LinearOptions m_options;
-};
+    return {{{InputPart::Positive, {own, 0}}, {InputPart::Negative, {other, 0}}},
+            bias == BiasParts::Own ? WeightVariant{own, 0} : WeightVariant{},
+            options,
+            factor};
+}
 
 } // namespace
 
 RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& options, BiasParts parts)
 {
-    return std::make_shared<const AlphaBetaRule>(alpha, beta, options, parts);
+    using enum WeightPart;
+    LinearForm form{{shareOfSign(Positive, Negative, parts, options, alpha)}};
+    if (beta != 0) {
+        form.shares.push_back(shareOfSign(Negative, Positive, parts, options, -beta));
+    }
+    RuleParameters parameters;
+    write(options, parameters);
+    if (alpha == 1 && beta == 0 && parts == BiasParts::Own) {
+        return linearFormRule("z-plus", fmt::format("z-plus, epsilon {}", textOf(options)), std::move(parameters),
+                              std::move(form));
+    }
+    parameters["alpha"] = alpha;
+    parameters["beta"] = beta;
+    parameters["bias_parts"] = std::string(kBiasParts[static_cast<std::size_t>(parts)]);
+    return linearFormRule("alpha-beta",
+                          fmt::format("alpha-beta {} {}, epsilon {}{}", alpha, beta, textOf(options),
+                                      parts == BiasParts::Both ? ", whole bias in each part" : ""),
+                          std::move(parameters), std::move(form));
 }
 
 RulePointer zPlusRule(const LinearOptions& options, PlusForm form)
 {
-    return form == PlusForm::Split ? alphaBetaRule(1, 0, options) : std::make_shared<const RawPlusRule>(options);
+    if (form == PlusForm::Split) {
+        return alphaBetaRule(1, 0, options);
+    }
+    RuleParameters parameters;
+    write(options, parameters);
+    parameters["form"] = std::string(kPlusForms[static_cast<std::size_t>(form)]);
+    return linearFormRule("z-plus", fmt::format("z-plus raw, epsilon {}", textOf(options)), std::move(parameters),
+                          {{{{{InputPart::Whole, {WeightPart::Positive, 0}}}, WeightVariant{}, options}}});
 }
 
 namespace

@@ -2,7 +2,7 @@
 // The rules of the composite "dynamic" that no other composite has (docs/composites.md).
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/ops/softmaxshare.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
@@ -23,7 +24,9 @@ constexpr std::array<std::string_view, 2> kEpsilonShareNames{"half", "full"};
 class EpsilonRule final : public Rule, public LinearRule
 {
 public:
-    EpsilonRule(const LinearOptions& options, BilinearShare share) : m_options(options), m_share(share) {}
+    EpsilonRule(const LinearOptions& options, BilinearShare share)
+        : m_options(options), m_share(share), m_form{{{{LinearTerm{}}, WeightVariant{}, options}}}
+    {}
 
     [[nodiscard]] std::string_view name() const override { return isZero() ? "lrp-0" : "epsilon"; }
 
@@ -43,6 +46,7 @@ public:
         return result;
     }
 
+    [[nodiscard]] const LinearForm* linearForm() const override { return &m_form; }
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
         using enum ops::StructureKind;
@@ -53,8 +57,7 @@ public:
     {
         switch (op.structure().kind()) {
         case ops::StructureKind::LinearMap:
-            return {readsOperandOf(as<ops::LinearMap>(op.structure())).operands,
-                    m_options.bias == BiasPolicy::Absorb ? ops::Reads::bit(0) : 0}; // its denominator
+            return readsOf(m_form, as<ops::LinearMap>(op.structure()));
         case ops::StructureKind::Bilinear:
             return {ops::Reads::allOperands().operands, ops::Reads::bit(0)};
         default:
@@ -65,11 +68,8 @@ public:
     [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
     {
         switch (context.op.structure().kind()) {
-        case ops::StructureKind::LinearMap: {
-            const auto& map = as<ops::LinearMap>(context.op.structure());
-            return onlyFirst(context, weighThrough(distributionOf(map, context.operands, context.outputs),
-                                                   context.weights[map.operandSlot()], context.memory));
-        }
+        case ops::StructureKind::LinearMap:
+            return weighForm(m_form, context);
         case ops::StructureKind::Bilinear:
             return onlyFirst(context, weighProduct(context));
         default:
@@ -81,7 +81,7 @@ public:
     {
         switch (context.op.structure().kind()) {
         case ops::StructureKind::LinearMap:
-            return applyToLinear(context);
+            return applyForm(m_form, context);
         case ops::StructureKind::Bilinear:
             return applyToBilinear(context);
         default:
@@ -91,16 +91,6 @@ public:
 
 private:
     [[nodiscard]] bool isZero() const { return m_options == LinearOptions{{StabiliserKind::Add, 0, true}, {}}; }
-
-    [[nodiscard]] LinearDistribution distributionOf(const ops::LinearMap& map, std::span<const Tensor> operands,
-                                                    std::span<const Tensor> outputs) const
-    {
-        return {map,
-                {{operands[map.operandSlot()], WeightVariant{}, 1}},
-                WeightVariant{},
-                m_options,
-                m_options.bias == BiasPolicy::Absorb ? outputs[0] : Tensor()};
-    }
 
     [[nodiscard]] double shareOf(std::span<const std::uint8_t> tracked) const
     {
@@ -132,16 +122,6 @@ private:
         const double absorbed = m_options.bias == BiasPolicy::Spread ? 1 - m_options.biasFactor : 1;
         const Tensor s = algebra::stabilisedQuotient(w, y, m_options.stabiliser);
         return throughAffine(w, algebra::multiply(s, own), absorbed); // element by element: its own transpose
-    }
-
-    [[nodiscard]] std::vector<Tensor> applyToLinear(const RuleContext& context) const
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        Balance balance(context);
-        LinearDistribution distribution = distributionOf(map, context.operands, context.outputs);
-        distribution.isWhole = true;
-        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
-        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
     [[nodiscard]] std::vector<Tensor> applyToBilinear(const RuleContext& context) const
@@ -196,6 +176,7 @@ private:
 
     LinearOptions m_options;
     BilinearShare m_share;
+    LinearForm m_form;
 };
 
 BilinearShare readShare(ParameterReader& reader)

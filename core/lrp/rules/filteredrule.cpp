@@ -25,6 +25,7 @@ public:
         return result;
     }
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override { return m_rule->accepts(structure); }
+    [[nodiscard]] const LinearForm* linearForm() const override { return m_rule->linearForm(); }
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
     {
         return m_rule->reads(op, tracked);

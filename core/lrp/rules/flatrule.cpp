@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+// Flat and w-square: weight rules that look at the weights alone, as if every input were 1.
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 
 #include <fmt/format.h>
@@ -11,84 +11,29 @@ namespace retro::lrp
 namespace
 {
 
-/// Flat and w-square: weight rules that look at the weights alone, as if every input were 1.
-class InputFreeRule : public LinearMapRule
+LinearForm withoutInput(WeightPart part, const LinearOptions& options)
 {
-public:
-    InputFreeRule(WeightVariant weight, const LinearOptions& options) : m_options(options), m_weight(weight) {}
-
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
-    {
-        return ops::Reads::nothing();
-    }
-
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        const Tensor& w = context.weights[map.operandSlot()];
-        const Tensor ones = Tensor::full(w.dtype(), w.shape(), 1);
-        return onlyFirst(context, weighThrough({map, {{ones, m_weight, 1}}, m_weight, m_options}, w, context.memory));
-    }
-
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        const auto& map = as<ops::LinearMap>(context.op.structure());
-        const ops::TensorType& type = context.operandTypes[map.operandSlot()];
-        Balance balance(context);
-        LinearDistribution distribution{
-            map, {{Tensor::full(type.dtype, type.shape, 1), m_weight, 1}}, m_weight, m_options};
-        distribution.isWhole = true;
-        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
-        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
-    }
-
-protected:
-    LinearOptions m_options;
-
-private:
-    WeightVariant m_weight;
-};
-
-class FlatRule final : public InputFreeRule
-{
-public:
-    explicit FlatRule(const Stabiliser& stabiliser)
-        : InputFreeRule({WeightPart::Ones, 0}, {stabiliser, BiasPolicy::Zero})
-    {}
-
-    [[nodiscard]] std::string_view name() const override { return "flat"; }
-    [[nodiscard]] std::string text() const override
-    {
-        return fmt::format("flat, epsilon {}", textOf(m_options.stabiliser));
-    }
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_options.stabiliser, result);
-        return result;
-    }
-};
-
-class WSquareRule final : public InputFreeRule
-{
-public:
-    explicit WSquareRule(const LinearOptions& options) : InputFreeRule({WeightPart::Square, 0}, options) {}
-
-    [[nodiscard]] std::string_view name() const override { return "w-square"; }
-    [[nodiscard]] std::string text() const override { return fmt::format("w-square, epsilon {}", textOf(m_options)); }
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_options, result);
-        return result;
-    }
-};
+    const WeightVariant weight{part, 0};
+    return {{{{{InputPart::One, weight}}, weight, options}}};
+}
 
 } // namespace
 
-RulePointer flatRule(const Stabiliser& stabiliser) { return std::make_shared<const FlatRule>(stabiliser); }
+RulePointer flatRule(const Stabiliser& stabiliser)
+{
+    RuleParameters parameters;
+    write(stabiliser, parameters);
+    return linearFormRule("flat", fmt::format("flat, epsilon {}", textOf(stabiliser)), std::move(parameters),
+                          withoutInput(WeightPart::Ones, {stabiliser, BiasPolicy::Zero}));
+}
 
-RulePointer wSquareRule(const LinearOptions& options) { return std::make_shared<const WSquareRule>(options); }
+RulePointer wSquareRule(const LinearOptions& options)
+{
+    RuleParameters parameters;
+    write(options, parameters);
+    return linearFormRule("w-square", fmt::format("w-square, epsilon {}", textOf(options)), std::move(parameters),
+                          withoutInput(WeightPart::Square, options));
+}
 
 namespace
 {

@@ -3,7 +3,7 @@
 
 #include "core/base/failure.h"
 #include "core/lrp/rules/gradientparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/ops/algebra.h"
 #include "core/ops/linearoperands.h"
 #include "core/ops/lookup.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/rules/gradientparts.h"
 
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/ops/algebra.h"
 #include "core/ops/readsbyslot.h"
 

@@ -2,7 +2,7 @@
 #include "core/lrp/rules/linearparameters.h"
 
 #include "core/lrp/rules/gradientparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/openedoperator.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/weightvariants.h"

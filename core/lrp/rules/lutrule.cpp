@@ -3,7 +3,7 @@
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/gradientparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/ops/tablelookup.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"

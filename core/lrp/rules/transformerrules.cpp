@@ -2,7 +2,7 @@
 // Rules that AttnLRP and CP-LRP have beside the ones for the other networks (docs/composites.md).
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/statistics.h"
 #include "core/lrp/traversal/parametersink.h"

@@ -2,7 +2,7 @@
 #include "core/lrp/traversal/parameterrelevance.h"
 
 #include "core/lrp/rules/gradientparts.h"
-#include "core/lrp/rules/lineardistribution.h"
+#include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/linearparameters.h"
 #include "core/lrp/rules/openedoperator.h"
 #include "core/lrp/rules/rules.h"
@@ -242,7 +242,7 @@ ops::Reads readsForParameters(const BoundModel& model, NodeId node, const RuleSi
         reads.outputs |= model.op(node).savedForGradient().outputs;
     }
     if (kind == StructureKind::LinearMap) {
-        reads.operands |= readsOperandOf(as<ops::LinearMap>(model.op(node).structure())).operands;
+        reads.operands |= ops::Reads::bit(as<ops::LinearMap>(model.op(node).structure()).operandSlot());
     }
     return reads;
 }
