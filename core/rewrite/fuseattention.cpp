@@ -505,9 +505,7 @@ std::optional<Fusion> matchAttention(Draft& draft, Pattern& pattern)
     if (chain->scores.mask.isValid()) {
         fusion.inputs.push_back(chain->scores.mask);
     }
-    fusion.keepsBits = std::ranges::any_of(pattern.members(), [&](NodeId member) {
-        return draft.node(member).written != nullptr; // a softmax that is written out
-    });
+    fusion.keepsBits = true;
     if (pattern.obstacle().empty()) {
         moveAxes(draft, pattern, *chain, fusion);
     }

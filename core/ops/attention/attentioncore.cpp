@@ -179,10 +179,6 @@ Tensor mixed(const AttentionForm& form, const Tensor& probabilities, const Tenso
         .reshaped({form.batch, form.heads, form.queries, form.valueWidth});
 }
 
-/// Scores of more bytes are not held at once: they are made and used some rows at a time.
-constexpr std::int64_t kMostScoreBytes = 16 << 20;
-constexpr std::int64_t kPieceBytes = 2 << 20; // of scores that are held by a thread then
-
 /// y of all scores at once.
 Tensor attendedWhole(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
                      const AttentionMask& mask)

@@ -6,6 +6,10 @@
 namespace retro::ops
 {
 
+/// Scores of more bytes are not held at once: they are made and used some rows at a time.
+inline constexpr std::int64_t kMostScoreBytes = 16 << 20;
+inline constexpr std::int64_t kPieceBytes = 2 << 20; ///< of scores that are held by a thread then
+
 /// Extents and settings of one scaled dot-product attention.
 struct AttentionForm
 {

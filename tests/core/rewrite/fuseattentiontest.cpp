@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention as exporters write it, recognised and left alone.
+#include "core/base/memoryaccount.h"
 #include "tests/core/rewrite/attentionchains.h"
 
 #include <QtTest>
@@ -180,7 +181,8 @@ private slots:
         QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{1});
         QCOMPARE(countOf(*result.graph, "Softmax"), std::size_t{0});
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Double) < 1e-12);
-        QVERIFY(deviation(result.graph, before, w.inputs, Precision::Float) < 1e-5);
+        const auto own = evaluate(before, w.inputs, Precision::Float);
+        QVERIFY(evaluate(result.graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
         const auto* kept = result.findFused("mix");
         QVERIFY(kept != nullptr);
         QCOMPARE(countOf(*kept->members, "MatMul"), std::size_t{2});
@@ -210,6 +212,27 @@ private slots:
         QCOMPARE(countOf(*result->graph, "Attention"), std::size_t{1});
         const auto own = evaluate(before, w.inputs, Precision::Float);
         QVERIFY(evaluate(result->graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
+    }
+
+    void largeScoresKeepTheirBits()
+    {
+        const std::int64_t tokens = 1500;
+        const std::int64_t bytesOfScores = 2 * tokens * tokens * 4;
+        W w;
+        const Shape shape{1, 2, tokens, 4};
+        const ValueId q = w.heads("ql", shape);
+        const ValueId scores = w.scaled(w.product(q, w.swapped(w.heads("kl", shape))));
+        const ValueId mask = w.heads("mask", {1, 1, tokens, tokens});
+        const SharedGraph before = w.finish(w.attended(w.node("Add", {scores, mask}), w.heads("vl", shape)));
+        const Rewritten result = fused(before);
+        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{1});
+        base::MemoryAccount& account = base::MemoryAccount::tensors();
+        account.resetPeak();
+        const auto own = evaluate(before, w.inputs, Precision::Float);
+        const std::int64_t peakOfNodes = account.peak();
+        account.resetPeak();
+        QVERIFY(evaluate(result.graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
+        QVERIFY(account.peak() < peakOfNodes - bytesOfScores);
     }
 
     void isLeftAlone_data() { addRows(kOthers); }
