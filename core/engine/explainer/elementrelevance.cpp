@@ -18,12 +18,6 @@ constexpr double kMasked = -1e30;
 /// Operator sets from which on Softmax means one axis.
 constexpr std::int64_t kSoftmaxOfOneAxis = 13;
 
-base::Error noFormHere(const RelevanceSite& site)
-{
-    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
-                            "by --rule");
-}
-
 ValueId throughSecant(RelevanceSite& site)
 {
     return site.steps.multiply(site.relevance[0], site.steps.guardedQuotient(site.outputs[0], site.operands[0]));
@@ -100,7 +94,7 @@ RelevanceParts relevanceOfElements(RelevanceSite& site)
         const ValueId slope = steps.op("Sigmoid", {steps.scaled(site.operands[0], site.number("beta", 10))});
         return site.only(0, steps.multiply(r, slope));
     }
-    return noFormHere(site);
+    return noForm(site);
 }
 
 RelevanceParts relevanceOfNormalisation(RelevanceSite& site)
@@ -119,7 +113,7 @@ RelevanceParts relevanceOfNormalisation(RelevanceSite& site)
         return site.only(0, throughSecant(site));
     }
     if (name != "epsilon" && name != "lrp-0") {
-        return noFormHere(site);
+        return noForm(site);
     }
     const lrp::LinearOptions options = name == "lrp-0" ? lrp::LinearOptions{{lrp::StabiliserKind::Add, 0, true}, {}}
                                                        : lrp::ParameterReader(site.parameters).linearOptions(1e-6);
@@ -193,7 +187,7 @@ RelevanceParts relevanceOfSelfNormalisation(RelevanceSite& site)
     if (name == "detached-deviation") {
         return byDetachedDeviation(site);
     }
-    return name == "detached-gradient" ? byDetachedGradient(site) : noFormHere(site);
+    return name == "detached-gradient" ? byDetachedGradient(site) : noForm(site);
 }
 
 RelevanceParts relevanceOfSoftmax(RelevanceSite& site)
@@ -220,7 +214,7 @@ RelevanceParts relevanceOfSoftmax(RelevanceSite& site)
         return site.only(0, steps.subtract(weighted, steps.multiply(p, total)));
     }
     if (name != "softmax-taylor") {
-        return noFormHere(site);
+        return noForm(site);
     }
     const ValueId x = site.operands[0];
     const ValueId isShown = steps.op("Greater", {x, steps.scalar(kMasked)});
@@ -256,7 +250,7 @@ RelevanceParts relevanceOfFunction(RelevanceSite& site)
         return parts;
     }
     if (name != "norm") {
-        return noFormHere(site);
+        return noForm(site);
     }
     RETRO_TRY(std::vector<ValueId> parts, pulledBack(site, quotients(site)));
     for (std::size_t slot = 0; slot < parts.size(); ++slot) {

@@ -465,12 +465,6 @@ ValueId byForm(RelevanceSite& site, LinearSteps& map, const lrp::LinearForm& for
     return sum;
 }
 
-RelevanceParts unknownRule(const RelevanceSite& site)
-{
-    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
-                            "by --rule");
-}
-
 /// s of the result of a product of two computed tensors, carried back to either of them.
 class BackThroughProduct
 {
@@ -578,7 +572,7 @@ RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
     if (name == "gradient") {
         return give(map.pullback(site.relevance[0], {}));
     }
-    return unknownRule(site);
+    return noForm(site);
 }
 
 RelevanceParts relevanceOfBilinear(RelevanceSite& site)
@@ -594,7 +588,7 @@ RelevanceParts relevanceOfBilinear(RelevanceSite& site)
     if (name == "epsilon" || name == "lrp-0") {
         return productByEpsilon(site);
     }
-    return name == "signal-take-all" ? productBySignal(site) : unknownRule(site);
+    return name == "signal-take-all" ? productBySignal(site) : noForm(site);
 }
 
 } // namespace retro::engine

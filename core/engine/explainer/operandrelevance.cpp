@@ -9,12 +9,6 @@ namespace retro::engine
 namespace
 {
 
-base::Error noForm(const RelevanceSite& site)
-{
-    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
-                            "by --rule");
-}
-
 /// The value in the shape of an operand, what was broadcast added up.
 ValueId toOperand(RelevanceSite& site, ValueId value, std::size_t slot)
 {

@@ -90,6 +90,12 @@ base::Error notWritten(const RelevanceSite& site, std::string_view reason)
                             fmt::format("node '{}' ({})", site.node.name, site.node.op));
 }
 
+base::Error noForm(const RelevanceSite& site)
+{
+    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
+                            "by --rule");
+}
+
 base::Error needsExtents(const RelevanceSite& site)
 {
     return notWritten(site, "it needs extents that the model leaves free; give the inputs a shape by --shape "

@@ -89,6 +89,8 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 
 /// Why a rule cannot be written at a node, with what to do.
 [[nodiscard]] base::Error notWritten(const RelevanceSite& site, std::string_view reason);
+/// The rule is not written for this kind of node.
+[[nodiscard]] base::Error noForm(const RelevanceSite& site);
 /// A free axis stands in the way.
 [[nodiscard]] base::Error needsExtents(const RelevanceSite& site);
 

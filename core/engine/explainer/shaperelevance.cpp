@@ -225,8 +225,7 @@ RelevanceParts relevanceOfShapeMap(RelevanceSite& site)
     const std::string_view name = site.rule.name();
     const bool isGradient = name == "gradient";
     if (!isGradient && name != "pass") {
-        return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another "
-                                "one by --rule");
+        return noForm(site);
     }
     const std::string& op = site.node.op;
     if (op == "Neg") {

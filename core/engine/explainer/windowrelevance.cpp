@@ -17,12 +17,6 @@ namespace
 
 using Extents = std::vector<std::int64_t>;
 
-base::Error noPoolForm(const RelevanceSite& site)
-{
-    return notWritten(site, "this rule has no form in standard operators yet for its kind of node; choose another one "
-                            "by --rule");
-}
-
 /// The axes that a node sums over, counted from the start; ascending.
 Extents summedAxes(const RelevanceSite& site)
 {
@@ -85,7 +79,7 @@ RelevanceParts softmaxOverAxes(RelevanceSite& site, const Extents& axes)
     const ValueId x = site.operands[0];
     const double sign = site.node.op == "ReduceMin" ? -1 : 1;
     if (axes.empty() || !(site.number("beta", 1) > 0)) {
-        return noPoolForm(site);
+        return noForm(site);
     }
     const ValueId above = steps.subtract(x, withAxes(site, site.outputs[0], axes));
     const ValueId weights = steps.op("Exp", {steps.scaled(above, sign * site.number("beta", 1))});
@@ -126,7 +120,7 @@ RelevanceParts relevanceOfReduction(RelevanceSite& site)
     if (name == "softmax-weighted") {
         return softmaxOverAxes(site, axes);
     }
-    return noPoolForm(site);
+    return noForm(site);
 }
 
 namespace
@@ -316,7 +310,7 @@ RelevanceParts relevanceOfAveragePool(RelevanceSite& site)
     if (name == "uniform" || name == "gradient") {
         return site.only(0, back(site.relevance[0]));
     }
-    return noPoolForm(site);
+    return noForm(site);
 }
 
 RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
@@ -324,7 +318,7 @@ RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
     const std::string_view name = site.rule.name();
     if (site.node.outputs.size() > 1 && site.node.outputs[1].isValid() && site.relevance.size() > 1 &&
         site.relevance[1].isValid()) {
-        return noPoolForm(site);
+        return noForm(site);
     }
     if (name == "winner-take-all" || name == "gradient") {
         return toWinner(site);
@@ -333,12 +327,12 @@ RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
         return softmaxOverAxes(site, summedAxes(site));
     }
     if ((name != "proportional" && name != "softmax-weighted") || site.node.op != "MaxPool") {
-        return noPoolForm(site);
+        return noForm(site);
     }
     RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
     if (name == "softmax-weighted") {
         const double beta = site.number("beta", 1);
-        return beta > 0 ? RelevanceParts(site.only(0, byTaps(site, windows, beta))) : noPoolForm(site);
+        return beta > 0 ? RelevanceParts(site.only(0, byTaps(site, windows, beta))) : noForm(site);
     }
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
