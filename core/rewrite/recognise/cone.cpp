@@ -128,31 +128,56 @@ bool Cone::takeLast(ConeStep widest)
 
 void Cone::addToKey(const Node& node)
 {
-    m_key.text(node.op);
-    m_key.number(static_cast<std::uint64_t>(node.opset));
-    for (const auto& [name, attribute] : node.attributes) {
-        m_key.text(name);
-        addAttributeToKey(m_key, attribute);
+    for (base::Hasher* hash : {&m_key, &m_form}) {
+        hash->text(node.op);
+        hash->number(static_cast<std::uint64_t>(node.opset));
+        for (const auto& [name, attribute] : node.attributes) {
+            hash->text(name);
+            addAttributeToKey(*hash, attribute);
+        }
     }
     for (const ValueId input : node.inputs) {
         addOperandToKey(input);
     }
 }
 
+void Cone::addToBoth(std::uint64_t number)
+{
+    m_key.number(number);
+    m_form.number(number);
+}
+
 void Cone::addOperandToKey(ValueId value)
 {
     if (m_draft->isConstant(value)) {
+        const tensor::Tensor& data = m_draft->value(value).constant;
         const std::optional<double> number = uniformNumber(*m_draft, value);
-        m_key.number(static_cast<std::uint64_t>(m_draft->value(value).constant.dtype()));
-        m_key.number(number ? 1 : 0);
+        addToBoth(static_cast<std::uint64_t>(data.dtype()));
+        addToBoth(number ? 1 : 0);
         m_key.number(number ? std::bit_cast<std::uint64_t>(*number) : value.index());
+        m_form.number(number ? std::bit_cast<std::uint64_t>(*number) : data.rank());
+        for (const std::int64_t extent : data.shape()) {
+            m_form.number(static_cast<std::uint64_t>(extent));
+        }
+        m_hasSeveralNumbers = m_hasSeveralNumbers || (!number && data.size() > 1);
         return;
     }
     const auto at = std::ranges::find(m_seen, value);
-    m_key.number(static_cast<std::uint64_t>(at - m_seen.begin()));
+    addToBoth(static_cast<std::uint64_t>(at - m_seen.begin()));
     if (at == m_seen.end()) {
         m_seen.push_back(value);
     }
+}
+
+std::uint64_t Cone::form() const
+{
+    base::Hasher whole = m_form;
+    const auto& shape = m_draft->value(leaf()).shape;
+    whole.number(shape ? shape->size() + 1 : 0);
+    for (std::size_t axis = 0; shape && axis < shape->size(); ++axis) {
+        whole.number(static_cast<std::uint64_t>((*shape)[axis].extent.value_or(-1)));
+    }
+    return whole.digest();
 }
 
 std::size_t Cone::leafReads() const

@@ -50,6 +50,11 @@ public:
     [[nodiscard]] const std::vector<ValueId>& constants() const { return m_constants; }
     /// Equal for cones that compute the same in the same way.
     [[nodiscard]] std::uint64_t key() const { return m_key.digest(); }
+    /// Equal for cones that compute the same in the same way but for constants of several numbers, which have equal
+    /// types and shapes. The declared shape of the leaf is part of it.
+    [[nodiscard]] std::uint64_t form() const;
+    /// A constant of several numbers is among the constants.
+    [[nodiscard]] bool hasSeveralNumbers() const { return m_hasSeveralNumbers; }
     /// Those of the members, in order of execution ("Mul Div Add").
     [[nodiscard]] std::string operators() const;
 
@@ -57,6 +62,7 @@ private:
     [[nodiscard]] bool takeLast(ConeStep widest);
     void addToKey(const graph::Node& node);
     void addOperandToKey(ValueId value);
+    void addToBoth(std::uint64_t number);
 
     const Draft* m_draft;
     NodeId m_root;
@@ -65,6 +71,8 @@ private:
     std::vector<ValueId> m_seen;   // computed values in the order in which they were met
     std::vector<ValueId> m_constants;
     base::Hasher m_key;
+    base::Hasher m_form;
+    bool m_hasSeveralNumbers = false;
 };
 
 /// For each node of a draft how far a node of one of the kinds lies behind it, over nodes that a cone can have.

@@ -4,6 +4,7 @@
 #include "core/rewrite/recognise/probe.h"
 
 #include <map>
+#include <unordered_map>
 
 namespace retro::rewrite
 {
@@ -41,8 +42,22 @@ private:
     std::map<std::string_view, tensor::Tensor> m_values; // of operators without parameters, at the points
 };
 
-/// Softmax, LogSoftmax, or a normalisation of rows, as far as it belongs to the group; else nothing.
-[[nodiscard]] std::optional<Recognised> findRowFunction(const Cone& cone, FunctionGroup group);
+/// Knows functions of rows that belong to one group: Softmax, LogSoftmax, or a normalisation.
+class RowFunctions
+{
+public:
+    explicit RowFunctions(FunctionGroup group) : m_group(group) {}
+
+    [[nodiscard]] FunctionGroup group() const { return m_group; }
+    /// False where the first two cones of its form were none: constants of several numbers rarely decide that.
+    [[nodiscard]] bool mayKnow(const Cone& cone) const;
+    /// Nothing where it is none.
+    [[nodiscard]] std::optional<Recognised> find(const Cone& cone);
+
+private:
+    std::unordered_map<std::uint64_t, int> m_failures; ///< cones of a form that were none; −1: one was a function
+    FunctionGroup m_group;
+};
 
 /// True when the result has the shape of the leaf: no constant broadcasts it to another.
 [[nodiscard]] bool keepsShape(const Cone& cone);

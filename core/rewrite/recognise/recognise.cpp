@@ -110,7 +110,8 @@ void recogniseElements(Draft& draft, ChainFuser& fuser, ElementFunctions& functi
 {
     Cone cone(draft, root);
     std::vector<std::pair<Cone, Recognised>> found;
-    while (cone.grow(kMostElementNodes, ConeStep::Curve)) {
+    // One number per place is no function of elements.
+    while (cone.grow(kMostElementNodes, ConeStep::Curve) && !cone.hasSeveralNumbers()) {
         const std::optional<Recognised>& answer = functions.find(cone);
         const bool isOwn = answer && isItself(draft, cone, *answer);
         if (isOwn && cone.size() == 1 && answer->known.op != "Clip") {
@@ -175,20 +176,21 @@ bool mayBeRow(const Draft& draft, const Cone& cone)
 }
 
 /// The farthest value of which a node is a known function of rows: softmax(x − max x) is softmax(x).
-void recogniseRows(Draft& draft, ChainFuser& fuser, FunctionGroup group, NodeId root)
+void recogniseRows(Draft& draft, ChainFuser& fuser, RowFunctions& functions, NodeId root)
 {
-    if (!mayEndRow(draft, draft.node(root), group)) {
+    if (!mayEndRow(draft, draft.node(root), functions.group())) {
         return;
     }
     Cone cone(draft, root);
     std::vector<Cone> cones;
     while (cone.grow(kMostRowNodes, ConeStep::Row)) {
-        if (cone.size() > 1 && isOfFloats(draft, cone) && mayBeRow(draft, cone) && !hasOwnAffine(draft, cone)) {
+        const bool isOpen = cone.size() > 1 && functions.mayKnow(cone);
+        if (isOpen && isOfFloats(draft, cone) && mayBeRow(draft, cone) && !hasOwnAffine(draft, cone)) {
             cones.push_back(cone);
         }
     }
     for (std::size_t i = cones.size(); i-- > 0;) {
-        const std::optional<Recognised> found = findRowFunction(cones[i], group);
+        const std::optional<Recognised> found = functions.find(cones[i]);
         if (found && take(draft, fuser, cones[i], *found)) {
             return;
         }
@@ -210,8 +212,9 @@ void forEachRoot(Draft& draft, ConeStep mark, ConeStep widest, std::size_t most,
 void recogniseRows(Draft& draft, std::vector<RewriteStep>& steps, const char* rewrite, FunctionGroup group)
 {
     ChainFuser fuser(draft, steps, rewrite);
+    RowFunctions functions(group);
     forEachRoot(draft, ConeStep::Row, ConeStep::Row, kMostRowNodes,
-                [&](NodeId root) { recogniseRows(draft, fuser, group, root); });
+                [&](NodeId root) { recogniseRows(draft, fuser, functions, root); });
     fuser.sayObstacles();
 }
 

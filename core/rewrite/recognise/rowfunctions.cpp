@@ -480,8 +480,6 @@ std::optional<Recognised> foundBy(FunctionGroup group, const Cone& cone, const R
     return found;
 }
 
-} // namespace
-
 std::optional<Recognised> findRowFunction(const Cone& cone, FunctionGroup group)
 {
     const RowAxes rows = rowAxesOf(cone);
@@ -497,6 +495,23 @@ std::optional<Recognised> findRowFunction(const Cone& cone, FunctionGroup group)
     }
     const Extents generic = genericExtents(cone.draft(), cone.leaf());
     return generic ? foundBy(group, cone, rows, generic) : std::nullopt;
+}
+
+} // namespace
+
+bool RowFunctions::mayKnow(const Cone& cone) const
+{
+    constexpr int kEnough = 2;
+    const auto failures = m_failures.find(cone.form());
+    return failures == m_failures.end() || failures->second < kEnough;
+}
+
+std::optional<Recognised> RowFunctions::find(const Cone& cone)
+{
+    std::optional<Recognised> found = findRowFunction(cone, m_group);
+    int& failures = m_failures[cone.form()];
+    failures = found ? -1 : failures < 0 ? failures : failures + 1;
+    return found;
 }
 
 bool keepsShape(const Cone& cone)
