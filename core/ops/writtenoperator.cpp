@@ -109,6 +109,9 @@ private:
                   bind({*m_graph, id, node, gathered(node, m_types), gathered(node, m_constants), context.floatType,
                         nullptr, context.numbers.empty() ? std::span<const tensor::DType>() : numbers}));
         m_types[node.outputs[0].index()] = step->outputTypes()[0];
+        if (const std::vector<Tensor> known = step->knownResults(); !known.empty()) {
+            m_constants[node.outputs[0].index()] = known[0]; // a shape
+        }
         m_steps.push_back(std::move(step));
         return {};
     }

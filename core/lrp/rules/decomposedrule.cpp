@@ -126,6 +126,9 @@ public:
         }
         std::vector<Tensor> weights(context.op.outputTypes().size());
         for (const BodyResult& result : m_results) {
+            if (result.output >= weights.size()) { // it has none: its nodes make the one that is read
+                continue;
+            }
             const std::vector<Tensor> inside =
                 base::orFail(regionWeights({*m_body, m_rules, result.graph, values, masks, {}, {}, {}, {}}));
             const Root& root = result.graph.roots().front();

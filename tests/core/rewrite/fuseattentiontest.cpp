@@ -226,7 +226,7 @@ private slots:
         const SharedGraph before = w.finish(w.attended(w.node("Add", {scores, mask}), w.heads("vl", shape)));
         const Rewritten result = fused(before);
         QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{1});
-        base::MemoryAccount& account = base::MemoryAccount::tensors();
+        retro::base::MemoryAccount& account = retro::base::MemoryAccount::tensors();
         account.resetPeak();
         const auto own = evaluate(before, w.inputs, Precision::Float);
         const std::int64_t peakOfNodes = account.peak();
