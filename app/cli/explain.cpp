@@ -159,7 +159,7 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     job.modelHash = views::modelHashText(graph);
     job.step = result.counts.events;
     job.composite = result.composite.name;
-    job.target = placeOf(model, graph, result.target, 0);
+    job.target = placeOf(model, graph, result.asked.value_or(result.target), 0);
     job.visit = result.counts.visits;
     return writeHeatmap(asked.image, job);
 }
@@ -256,7 +256,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(writeImage(options, model, request, result));
     }
     if (!folder.empty()) {
-        RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked));
+        RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked, handedOut.added()));
     }
     if (!options.isBatch && !context.json) {
         sayAll(context, options, model, result, opened, request.profile);

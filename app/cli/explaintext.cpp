@@ -119,8 +119,9 @@ void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
 void sayConditions(const Context& context, const engine::ExplainResult& result)
 {
     for (const engine::PassedCondition& one : result.conditions) {
-        context.say(fmt::format("condition    {}: {:+.6g} of {:+.6g} passes",
-                                result.model->graph().value(one.value).name, one.passed, one.arrived));
+        context.say(fmt::format("condition    {}: {:+.6g} of {:+.6g} passes{}",
+                                result.model->graph().value(one.value).name, one.passed, one.arrived,
+                                result.asked ? "; relevance starts again there" : ""));
     }
 }
 
@@ -166,7 +167,7 @@ void sayRegion(const Context& context, const engine::ExplainResult& result)
 void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
                std::size_t rows)
 {
-    sayTarget(context, model, result.model->graph(), result.target);
+    sayTarget(context, model, result.model->graph(), result.asked.value_or(result.target));
     for (const engine::ResolvedTarget& target : result.alsoTargets) {
         sayTarget(context, model, result.model->graph(), target);
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planningoptions.h"
 
+#include "app/common/decodepicture.h"
 #include "core/analysis/report.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
 #include "core/schedule/budget.h"
 
@@ -80,18 +82,26 @@ Result<engine::SymbolSizes> PlanningOptions::symbols() const
 Result<engine::SubjectPlanning> PlanningOptions::planningOfRun(const engine::LoadedModel& loaded) const
 {
     if (!sizes.empty()) {
-        return base::usageError("the inputs say how large they are; leave one of the two out", "--size and --input");
+        return base::usageError("the inputs say how large they are; leave one of the two out",
+                                model.question.inputs.empty() ? "--size and --text" : "--size and --input");
     }
     RETRO_TRY(const engine::HalfWish half, halfFrom(loaded, {}));
     engine::Question asked = model.question;
     if (!target.empty()) {
         asked.targets = {target};
     }
-    RETRO_TRY(const engine::TargetRequest request, engine::targetOf(asked, loaded));
-    RETRO_TRY(const std::vector<tensor::Tensor> inputs, model.resolve(loaded));
-    RETRO_TRY(engine::SubjectPlanning made,
-              engine::subjectPlanningOf(loaded, inputs, engine::precisionOf(model.question, loaded), request, half));
-    return made;
+    RETRO_TRY(const auto language, engine::languageQuestion(loaded, asked, decodePicture));
+    RETRO_TRY(engine::ExplainRequest request,
+              engine::resolve(language ? engine::withoutLanguage(asked, *language) : asked, loaded));
+    if (language) {
+        RETRO_CHECK(engine::takeLanguage(*language, request));
+    } else {
+        RETRO_TRY(request.inputs, model.resolve(loaded));
+        if (!isRelevance) { // as grad, which starts at the target itself
+            RETRO_TRY(request.target, engine::targetOf(asked, loaded));
+        }
+    }
+    return engine::subjectPlanningOf(loaded, request.inputs, request.precision, request.target, half);
 }
 
 Result<engine::SubjectPlanning> PlanningOptions::planningOf(const engine::LoadedModel& loaded) const

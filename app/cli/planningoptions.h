@@ -31,7 +31,11 @@ struct PlanningOptions
     /// What counts beside results. Errors: as engine::countedBands.
     [[nodiscard]] base::Result<std::vector<engine::CountedBand>> bands(const engine::LoadedModel& loaded,
                                                                        const analysis::PlanningGraph& planning) const;
-    [[nodiscard]] bool hasInputs() const { return !model.question.inputs.empty(); }
+    /// Inputs or a text are given, so that the planning graph is that of a run on them.
+    [[nodiscard]] bool hasInputs() const
+    {
+        return !model.question.inputs.empty() || !model.question.text.empty() || !model.question.ids.empty();
+    }
 
 private:
     [[nodiscard]] base::Result<engine::SymbolSizes> symbols() const;

@@ -306,6 +306,7 @@ Result<void> FileBatch::addThrough(const fs::path& path, const std::function<Res
         m_waiting.pop_back();
         return within(std::move(written).error(), path.string());
     }
+    m_added.push_back(path);
     std::error_code ec;
     const std::uintmax_t bytes = fs::file_size(file.temporary, ec);
     m_bytes += ec ? 0 : bytes;

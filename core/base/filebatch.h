@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace retro::base
 {
@@ -37,9 +38,12 @@ public:
                                           const std::function<Result<void>(const std::filesystem::path&)>& write);
     /// Puts in place what waits. Errors (Output): the disk or the rename fails; those before it are in place.
     [[nodiscard]] Result<void> finish();
+    /// All files that were added, in order.
+    [[nodiscard]] const std::vector<std::filesystem::path>& added() const { return m_added; }
 
 private:
     struct Waiting;
+    std::vector<std::filesystem::path> m_added;
     std::deque<Waiting> m_waiting;
     std::uint64_t m_bytes = 0; ///< of what waits
 };

@@ -29,7 +29,7 @@ namespace
 constexpr std::string_view kNoNumbers = "none";
 constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning | kDiagnose;
 constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
-constexpr std::uint32_t kTextVerbs = kVerify | kExplain | kEvaluate | kDiagnose;
+constexpr std::uint32_t kTextVerbs = kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
 constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.

@@ -192,9 +192,11 @@ ExplainRequest onTheWay(const ExplainRequest& request)
     return plain;
 }
 
-ExplainRequest startingAt(ExplainRequest request, const std::string& name, const Tensor& start)
+/// `asked` is what relevance was asked of before it starts again at the value.
+ExplainRequest startingAt(ExplainRequest request, const std::string& name, const Tensor& start,
+                          const std::string& asked)
 {
-    request.conditionWords = fmt::format("only {}", fmt::join(request.conditions, "; "));
+    request.conditionWords = fmt::format("only {}, of {}", fmt::join(request.conditions, "; "), asked);
     request.conditions.clear();
     request.target = {};
     request.target.kind = TargetRequest::Kind::Value;
@@ -238,6 +240,10 @@ Result<ExplainResult> explainOnly(const ExplainRequest& request,
     RETRO_TRY(const std::vector<ConditionSite> sites,
               conditionSites(request.conditions, *whole.model, ConditionForm::Only));
     const graph::Graph& graph = whole.model->graph();
+    const std::vector<std::int64_t>& index = whole.target.index;
+    const std::string asked = index.size() == 1 && index[0] >= 0
+                                  ? fmt::format("{} of {}", index[0], graph.value(whole.target.value).name)
+                                  : graph.value(whole.target.value).name;
     std::vector<PassedCondition> all;
     ExplainResult result = whole;
     for (std::size_t i = 0; i < sites.size(); ++i) {
@@ -256,7 +262,7 @@ Result<ExplainResult> explainOnly(const ExplainRequest& request,
         all.push_back(passed(sites[i], request.conditions, arrived, graph));
         const Tensor start = algebra::multiply(arrived, algebra::laidOutAs(sites[i].mask, arrived));
         const bool isLast = i + 1 == sites.size();
-        RETRO_TRY(result, explain(startingAt(isLast ? request : onTheWay(request), name, start)));
+        RETRO_TRY(result, explain(startingAt(isLast ? request : onTheWay(request), name, start, asked)));
     }
     result.conditions = std::move(all);
     result.asked = whole.target;

@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -193,7 +194,11 @@ bool answers(const ordered_json& result, const ResultKey& key)
            result.value("sources", ordered_json::array()) == sourcesJson(key.sources);
 }
 
-ordered_json storedResult(const fs::path& file, const ResultKey& key)
+namespace
+{
+
+/// The result in a file; null when there is none, or when it is no such file.
+ordered_json readResult(const fs::path& file)
 {
     constexpr std::size_t kMostBytes = 64U << 20U;
     const base::OwnResultsScope own;
@@ -202,14 +207,55 @@ ordered_json storedResult(const fs::path& file, const ResultKey& key)
         return {};
     }
     // It is within the limits of the one reader; here it is read for the order of its members.
-    const ordered_json result = ordered_json::parse(*text, nullptr, false);
+    return ordered_json::parse(*text, nullptr, false);
+}
+
+constexpr const char* kFiles = "files";
+
+/// Files that a result lists, below its folder; names that lead out of it are passed over.
+std::vector<fs::path> listedFiles(const ordered_json& result, const fs::path& folder)
+{
+    std::vector<fs::path> files;
+    const auto listed = result.is_object() ? result.find(kFiles) : result.end();
+    if (listed == result.end() || !listed->is_array()) {
+        return files;
+    }
+    for (const ordered_json& name : *listed) {
+        const fs::path own = name.is_string() ? fs::path(name.get<std::string>()) : fs::path();
+        const bool isBelow = own.is_relative() && std::ranges::find(own, fs::path("..")) == own.end();
+        if (isBelow && own.extension() == ".npy") {
+            files.push_back(folder / own);
+        }
+    }
+    return files;
+}
+
+} // namespace
+
+ordered_json storedResult(const fs::path& file, const ResultKey& key)
+{
+    const ordered_json result = readResult(file);
     return answers(result, key) ? result : ordered_json();
+}
+
+void listFiles(const std::vector<fs::path>& files, const fs::path& folder, ordered_json& result)
+{
+    ordered_json& listed = result[kFiles] = ordered_json::array();
+    for (const fs::path& file : files) {
+        listed.push_back(file.lexically_relative(folder).generic_string());
+    }
 }
 
 base::Result<void> removeResult(const fs::path& file)
 {
     RETRO_CHECK(base::checkOutputPlace(file));
     std::error_code error;
+    for (const fs::path& own : listedFiles(readResult(file), file.parent_path())) {
+        if (base::checkOutputPlace(own).ok()) {
+            fs::remove(own, error); // one that stays is written over, or does no harm
+        }
+    }
+    error.clear();
     fs::remove(file, error); // none is no error
     return error ? base::Result<void>(base::outputError("it cannot be removed: " + error.message(), file.string()))
                  : base::Result<void>();

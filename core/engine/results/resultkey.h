@@ -49,8 +49,12 @@ void addKey(const ResultKey& key, nlohmann::ordered_json& result);
 /// The result in a file, when it answers this question; null when there is none, or when it is no such file.
 [[nodiscard]] nlohmann::ordered_json storedResult(const std::filesystem::path& file, const ResultKey& key);
 
-/// Removes the file that says a folder is complete, before what lies beside it changes. Errors (Output): it cannot
-/// be removed, or is no regular file.
+/// Puts the names of the files into a result, as they lie below its folder.
+void listFiles(const std::vector<std::filesystem::path>& files, const std::filesystem::path& folder,
+               nlohmann::ordered_json& result);
+/// Removes the file that says a folder is complete, before what lies beside it changes, and the files that it lists:
+/// what another question left would be taken for this one's. Files that this call reads stay. Errors (Output): it
+/// cannot be removed, or is no regular file.
 [[nodiscard]] base::Result<void> removeResult(const std::filesystem::path& file);
 
 } // namespace retro::engine

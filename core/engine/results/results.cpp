@@ -501,7 +501,8 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
 
 base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
                                     const ExplainRequest& request, const ExplainResult& result,
-                                    const std::vector<OpenedFused>& opened, const ResultKey& asked)
+                                    const std::vector<OpenedFused>& opened, const ResultKey& asked,
+                                    std::vector<std::filesystem::path> handedOut)
 {
     const std::filesystem::path relevance = folder / "relevance";
     RETRO_CHECK(base::makeFolder(relevance));
@@ -524,6 +525,8 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
         RETRO_TRY(summary["opened"], writeOpened(files, folder, opened));
     }
     RETRO_CHECK(files.finish());
+    handedOut.insert(handedOut.end(), files.added().begin(), files.added().end());
+    listFiles(handedOut, folder, summary);
     return base::writeFile(folder / "summary.json", base::jsonOut(summary, 2) + "\n");
 }
 

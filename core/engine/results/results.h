@@ -29,11 +29,12 @@ namespace retro::engine
 
 /// Writes `folder`/relevance/<value>.npy for every value that relevance reached, and for the
 /// parameters that got some where they were asked for, `folder`/opened/<node>/<value>.npy for
-/// the values of opened nodes, `folder`/checkpoints/<value>.npy for the snapshots, then `folder`/summary.json. Errors:
-/// Output.
+/// the values of opened nodes, `folder`/checkpoints/<value>.npy for the snapshots, then `folder`/summary.json, which
+/// lists them all and those that were `handedOut` before. Errors: Output.
 [[nodiscard]] base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
                                                   const ExplainRequest& request, const ExplainResult& result,
                                                   const std::vector<OpenedFused>& opened = {},
-                                                  const ResultKey& asked = {});
+                                                  const ResultKey& asked = {},
+                                                  std::vector<std::filesystem::path> handedOut = {});
 
 } // namespace retro::engine

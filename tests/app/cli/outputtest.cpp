@@ -106,6 +106,37 @@ private slots:
         m_calls["lut"] = {"lut", path("case.json")};
     }
 
+    /// A folder holds the files of the last question alone, and what a person laid beside them.
+    void whatAnotherQuestionLeftGoes()
+    {
+        const QString folder = path("used");
+        const QStringList asked{"explain", path("clever-hans.onnx"), "--input", path("jug-tagged.png"),
+                                "--quiet", "--output-dir",           folder,    "--composite",
+                                "epsilon"};
+        const auto files = [&folder] { return QDir(folder + "/relevance").entryList(QDir::Files); };
+        QCOMPARE(cli(asked).code, 0);
+        const qsizetype ofAll = files().size();
+        QFile own(folder + "/relevance/own.npy");
+        QVERIFY(own.open(QIODevice::WriteOnly));
+        own.close();
+        QFile summary(folder + "/summary.json");
+        QVERIFY(summary.open(QIODevice::ReadOnly));
+        QByteArray text = summary.readAll();
+        summary.close();
+        QVERIFY(text.contains("\"relevance/image.npy\""));
+        QFile outside(path("outside.npy"));
+        QVERIFY(outside.open(QIODevice::WriteOnly));
+        outside.close();
+        text.replace("\"relevance/logits.npy\"",
+                     "\"../outside.npy\", \"" + outside.fileName().toUtf8() + "\", \"relevance/logits.npy\"");
+        QVERIFY(summary.open(QIODevice::WriteOnly) && summary.write(text) == text.size());
+        summary.close();
+        QCOMPARE(cli(asked + QStringList{"--inputs-only"}).code, 0);
+        QVERIFY(ofAll > 10);
+        QCOMPARE(files(), (QStringList{"image.npy", "own.npy"}));
+        QVERIFY(outside.exists());
+    }
+
     void everyOptionThatWritesIsKnown()
     {
         static const QRegularExpression kVerb(QStringLiteral("^  ([a-z]+)  "));

@@ -71,6 +71,28 @@ private slots:
     }
 
     /// A budget in a unit that may mean either is refused; the others are read.
+    /// A text is planned for as the numbers of its tokens are.
+    void aTextIsPlannedFor()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/language/capitals.onnx");
+        const auto plan = [&](const QStringList& question) {
+            const QStringList common{"plan", model, "--relevance", "--budget", "60%", "--json"};
+            const Answer made = cli(common + question);
+            return made.code == 0 ? parsed(made) : json(made.err.toStdString());
+        };
+        const json byText = plan({"--text", "The capital of France is", "--target", "London"});
+        QVERIFY2(byText.is_object(), byText.dump().c_str());
+        const json byIds = plan({"--ids", "0,1,2,3,4,5", "--target", "London"});
+        const json another = plan({"--text", "The capital is"});
+        for (const char* key : {"peak", "base_peak", "floor", "cost"}) {
+            QCOMPARE(byText[key], byIds[key]);
+        }
+        QVERIFY(another["base_peak"] < byText["base_peak"]);
+        const Answer judged = cli({"analyze", model, "--relevance", "--size", "tokens=6", "--text", "The"});
+        QCOMPARE(judged.code, 2);
+        QVERIFY2(judged.err.contains("--size and --text"), qPrintable(judged.err));
+    }
+
     void budgetsHaveUnits()
     {
         const Answer refused = cli({"plan", kGraph, "--budget", "8G"});
