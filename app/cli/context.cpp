@@ -256,9 +256,17 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
 void ModelOptions::addTo(CLI::App& verb, engine::Verb which, const Context& context)
 {
     verb.add_option("MODEL", model, "Model file: " + formats::modelFormatsText())->required();
+    constexpr unsigned kRunning =
+        engine::kRun | engine::kGrad | engine::kVerify | engine::kExplain | engine::kEvaluate | engine::kDiagnose;
+    if ((which & kRunning) != 0) {
+        verb.add_option("INPUT", files, "Inputs, as --input takes them");
+    }
     addQuestion(verb, which, question);
     m_context = (which & (engine::kRun | engine::kGrad)) != 0 ? &context : nullptr;
-    verb.parse_complete_callback([this, &context] { question.precision = context.precision; });
+    verb.parse_complete_callback([this, &context] {
+        question.precision = context.precision;
+        question.inputs.insert(question.inputs.end(), files.begin(), files.end());
+    });
 }
 
 Result<engine::LoadedModelPointer> ModelOptions::load() const

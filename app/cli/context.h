@@ -81,6 +81,7 @@ CLI::Validator positiveNumber();
 struct ModelOptions
 {
     std::string model;
+    std::vector<std::string> files; ///< inputs that stand behind the model, without --input
     engine::Question question;
 
     /// MODEL, and the options of the fields that the verb takes. Must live as long as the verb.

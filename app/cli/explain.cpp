@@ -31,6 +31,7 @@
 #include "views/common/run/runtexts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -219,6 +220,24 @@ void handOut(const ExplainOptions& options, engine::ExplainRequest& request, bas
     };
 }
 
+/// What was written, and where.
+void sayWritten(const Context& context, const ExplainOptions& options)
+{
+    std::vector<std::string> files;
+    if (!options.outputFolder.empty()) {
+        const std::filesystem::path summary = std::filesystem::path(options.outputFolder) / "summary.json";
+        files.push_back(summary.string() + " and the files that it lists");
+    }
+    for (const std::string& file : {options.question().image, options.question().run}) {
+        if (!file.empty()) {
+            files.push_back(file);
+        }
+    }
+    if (!files.empty()) {
+        context.say(fmt::format("written      {}", fmt::join(files, ", ")));
+    }
+}
+
 using Explain = std::function<Result<engine::ExplainResult>(const engine::ExplainRequest&)>;
 
 /// Explains one input and writes all that was asked for; the summary comes last and says that all is there.
@@ -260,6 +279,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
     }
     if (!options.isBatch && !context.json) {
         sayAll(context, options, model, result, opened, request.profile);
+        sayWritten(context, options);
     }
     return result;
 }

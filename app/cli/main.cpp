@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientverbs.h"
+#include "app/cli/guesses.h"
 #include "app/cli/ownprocesses.h"
 #include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"
@@ -75,7 +76,11 @@ int parseAndRun(int argc, char** argv)
         try {
             program.parse(argc, argv);
         } catch (const CLI::ParseError& error) {
-            return program.exit(error) == 0 ? 0 : 2;
+            const bool isAnswer = program.exit(error) == 0; // --help, --version
+            if (!isAnswer) {
+                retro::app::sayGuesses(program, {argv, static_cast<std::size_t>(argc)});
+            }
+            return isAnswer ? 0 : 2;
         }
         return context.exitCode;
     } catch (...) {

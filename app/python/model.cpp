@@ -3,6 +3,7 @@
 
 #include "app/python/errors.h"
 #include "app/python/listener.h"
+#include "core/base/editdistance.h"
 #include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
 #include "core/engine/explain/runforward.h"
@@ -82,7 +83,8 @@ const QuestionField& fieldOf(const std::string& name, bool ofModel)
         }
         known.push_back(python(field.name));
     }
-    throw Refused(base::usageError(fmt::format("there is no such option here; known are {}", fmt::join(known, ", ")),
+    throw Refused(base::usageError(fmt::format("there is no such option here; known are {}{}", fmt::join(known, ", "),
+                                               base::guessText(python(name), known)),
                                    python(name)));
 }
 

@@ -2,7 +2,9 @@
 #include "core/base/editdistance.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace retro::base
@@ -22,6 +24,31 @@ std::size_t editsBetween(std::string_view a, std::string_view b)
         }
     }
     return row.back();
+}
+
+std::vector<std::string_view> nearestNames(std::string_view name, const std::vector<std::string_view>& names)
+{
+    constexpr std::size_t kFew = 3;
+    const auto inLowerCase = [](std::string_view text) {
+        std::string lower(text);
+        std::ranges::transform(lower, lower.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        return lower;
+    };
+    const std::string own = inLowerCase(name);
+    const std::size_t most = std::min(std::max<std::size_t>(name.size() / 3, 2), name.size() / 2);
+    std::vector<std::pair<std::size_t, std::string_view>> near;
+    for (const std::string_view other : names) {
+        const std::size_t edits = editsBetween(own, inLowerCase(other));
+        if (edits <= most) {
+            near.emplace_back(edits, other);
+        }
+    }
+    std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string_view>::first);
+    near.resize(std::min(near.size(), kFew));
+    std::vector<std::string_view> few;
+    std::ranges::transform(near, std::back_inserter(few), &std::pair<std::size_t, std::string_view>::second);
+    return few;
 }
 
 } // namespace retro::base

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/jsonfields.h"
 
+#include "core/base/editdistance.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -55,7 +57,8 @@ Result<void> JsonFields::onlyKnown(std::initializer_list<std::string_view> names
 {
     for (const auto& [name, value] : m_object->items()) {
         if (std::find(names.begin(), names.end(), name) == names.end()) {
-            return error(name, fmt::format("there is no such field; known are {}", fmt::join(names, ", ")));
+            return error(name, fmt::format("there is no such field; known are {}{}", fmt::join(names, ", "),
+                                           guessText(name, names)));
         }
         if (value.is_null()) {
             return error(name, "it is null; give it a value or leave it out");

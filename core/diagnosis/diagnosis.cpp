@@ -2,6 +2,7 @@
 #include "core/diagnosis/diagnosis.h"
 
 #include "core/base/cancel.h"
+#include "core/base/editdistance.h"
 #include "core/diagnosis/ranking.h"
 #include "core/diagnosis/registry.h"
 
@@ -31,16 +32,17 @@ base::Result<void> expectKnown(const Options& options)
     const std::vector<std::string_view> known = families();
     for (const std::string& family : options.families) {
         if (std::ranges::find(known, family) == known.end()) {
-            return base::usageError(
-                fmt::format("there is no family \"{}\" of checks; known are {}", family, fmt::join(known, ", ")),
-                "--only");
+            return base::usageError(fmt::format("there is no family \"{}\" of checks; known are {}{}", family,
+                                                fmt::join(known, ", "), base::guessText(family, known)),
+                                    "--only");
         }
     }
     for (const std::string& id : options.checks) {
         if (findCheck(id) == nullptr) {
             std::vector<std::string_view> ids;
             std::ranges::transform(checks(), std::back_inserter(ids), [](const Check* check) { return check->id; });
-            return base::usageError(fmt::format("there is no check \"{}\"; known are {}", id, fmt::join(ids, ", ")),
+            return base::usageError(fmt::format("there is no check \"{}\"; known are {}{}", id, fmt::join(ids, ", "),
+                                                base::guessText(id, ids)),
                                     "--check");
         }
     }

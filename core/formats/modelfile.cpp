@@ -84,6 +84,18 @@ std::vector<ModelFormat>& table()
     return formats;
 }
 
+/// What a file is that people name in place of a model, by how it begins; empty where it is none of these.
+std::string_view dataIn(std::span<const std::byte> beginning)
+{
+    using namespace std::string_view_literals;
+    constexpr std::array kBeginnings{std::pair{"\x89PNG"sv, "a picture"sv}, std::pair{"\xff\xd8\xff"sv, "a picture"sv},
+                                     std::pair{"\x93NUMPY"sv, "an array of numbers"sv},
+                                     std::pair{"SQLite format 3"sv, "a recorded run"sv}};
+    const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+    const auto* found = std::ranges::find_if(kBeginnings, [&](const auto& one) { return text.starts_with(one.first); });
+    return found == kBeginnings.end() ? std::string_view() : found->second;
+}
+
 } // namespace
 
 std::span<const ModelFormat> modelFormats() { return table(); }
@@ -115,6 +127,11 @@ Result<std::shared_ptr<const graph::Graph>> readModelFile(const std::filesystem:
             path.string());
     }
     const std::vector<std::byte> beginning = beginningOf(path);
+    if (const std::string_view what = dataIn(beginning); !what.empty()) {
+        return base::inputError(
+            fmt::format("this is {}, no model; name the model first, and behind it what it is given", what),
+            path.string());
+    }
     const auto isOne = [&](const ModelFormat& format) {
         return format.isOne != nullptr ? format.isOne(path, beginning) : isCalled(format, path);
     };

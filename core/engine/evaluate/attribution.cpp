@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/attribution.h"
 
+#include "core/base/editdistance.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -92,8 +94,10 @@ Result<AttributionPointer> makeAttribution(std::string_view name, const Attribut
                                     std::string(colon == std::string_view::npos ? "" : name.substr(colon + 1)));
         }
     }
-    return base::usageError(
-        fmt::format("there is no method \"{}\"; known are {}", name, fmt::join(attributionNames(), ", ")), "--method");
+    return base::usageError(fmt::format("there is no method \"{}\"; known are {}{}", name,
+                                        fmt::join(attributionNames(), ", "),
+                                        base::guessText(plain, attributionNames())),
+                            "--method");
 }
 
 } // namespace retro::engine

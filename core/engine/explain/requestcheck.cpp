@@ -41,7 +41,7 @@ std::vector<Asked> asksOf(const ExplainRequest& request)
     add(!request.conditions.empty(), "condition", "--condition");
     add(!request.checkpoints.empty(), "checkpoint", "--checkpoint");
     add(request.stopAtCheckpoints, "stop-at-checkpoints", "--stop-at-checkpoints");
-    joinPlanOfOracle(asks);
+    joinPlanOfEngine(asks);
     return asks;
 }
 

@@ -40,12 +40,15 @@ struct TargetRequest
     /// Where no value is named: relevance starts at the scores that the default value is a result of (ops::ScoreTail),
     /// where the same element is chosen there.
     bool atScores = false;
+    /// Labels that the name of the value may be misspelt for.
+    std::vector<std::string> nearLabels = {};
 
     /// True when a value is named.
     [[nodiscard]] bool namesValue() const { return !value.empty(); }
 };
 
-/// Parses --target; a word among `labels` (of the model's card) is the class of that name, also behind `class=`.
+/// Parses --target; a word among `labels` (of the model's card) is the class of that name, also behind `class=`; its
+/// case counts where labels differ in nothing else.
 /// Errors: Usage.
 [[nodiscard]] base::Result<TargetRequest> parseTarget(const std::string& text,
                                                       std::span<const std::string> labels = {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What --target says, and which value it is.
+#include "core/base/editdistance.h"
 #include "core/engine/explain/segment.h"
 #include "core/graph/walkback.h"
 #include "core/ops/scoretail.h"
@@ -8,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -54,6 +57,21 @@ bool isAxisName(std::string_view text)
                                         [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
+/// The class of a label; whatever the case, where no label is spelt so and one alone is then meant.
+std::optional<std::int64_t> labelNamed(std::string_view text, std::span<const std::string> labels)
+{
+    const auto isSpeltSo = [text](const std::string& label) { return label == text; };
+    const auto isNearlySo = [text](const std::string& label) {
+        return std::ranges::equal(label, text,
+                                  [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+    };
+    auto found = std::ranges::find_if(labels, isSpeltSo);
+    if (found == labels.end() && std::ranges::count_if(labels, isNearlySo) == 1) {
+        found = std::ranges::find_if(labels, isNearlySo);
+    }
+    return found == labels.end() ? std::nullopt : std::optional<std::int64_t>(found - labels.begin());
+}
+
 /// "token=11" or "class=cat"; nothing when the text is something else.
 std::optional<TargetRequest::Coordinate> coordinateIn(std::string_view text, std::span<const std::string> labels)
 {
@@ -64,9 +82,8 @@ std::optional<TargetRequest::Coordinate> coordinateIn(std::string_view text, std
     }
     const std::string_view written = text.substr(equals + 1);
     const bool namesClass = axis == "class" || axis == kSegmentAxis;
-    const auto label = namesClass ? std::find(labels.begin(), labels.end(), written) : labels.end();
-    const auto number =
-        label != labels.end() ? std::optional<std::int64_t>(label - labels.begin()) : wholeNumber(written);
+    const auto label = namesClass ? labelNamed(written, labels) : std::nullopt;
+    const auto number = label ? label : wholeNumber(written);
     return number ? std::optional(TargetRequest::Coordinate{axis, *number}) : std::nullopt;
 }
 
@@ -109,12 +126,15 @@ TargetRequest valueTarget(const std::string& text, std::span<const std::string> 
     return request;
 }
 
-base::Error noSuchValue(const std::string& name)
+base::Error noSuchValue(const TargetRequest& request, const graph::Graph& graph)
 {
+    std::vector<std::string_view> near(request.nearLabels.begin(), request.nearLabels.end());
+    std::ranges::transform(graph.values(), std::back_inserter(near), &graph::Value::name);
     return usageError("the graph has no value of this name (retrograde-cli info lists inputs and outputs); write "
                       "argmax, a class index, token=I,class=J, segment=J, or "
-                      "VALUE[:i,j,…]",
-                      "--target " + name);
+                      "VALUE[:i,j,…]" +
+                          base::guessText(request.value, near),
+                      "--target " + request.value);
 }
 
 /// True for an input of the model, and for one that was only handed on.
@@ -245,9 +265,9 @@ Result<TargetRequest> parseTarget(const std::string& text, std::span<const std::
     if (text.empty() || text == "argmax") {
         return request;
     }
-    if (const auto label = std::find(labels.begin(), labels.end(), text); label != labels.end()) {
+    if (const auto label = labelNamed(text, labels)) {
         request.kind = TargetRequest::Kind::Class;
-        request.classIndex = label - labels.begin();
+        request.classIndex = *label;
         return request;
     }
     if (const auto number = wholeNumber(text)) {
@@ -258,14 +278,18 @@ Result<TargetRequest> parseTarget(const std::string& text, std::span<const std::
         request.classIndex = *number;
         return request;
     }
-    return valueTarget(text, labels);
+    TargetRequest named = valueTarget(text, labels);
+    const std::vector<std::string_view> near =
+        base::nearestNames(text, std::vector<std::string_view>(labels.begin(), labels.end()));
+    named.nearLabels.assign(near.begin(), near.end());
+    return named;
 }
 
 Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph)
 {
     if (request.namesValue()) {
         const auto value = graph.findValue(request.value);
-        return value ? Result<base::ValueId>(*value) : noSuchValue(request.value);
+        return value ? Result<base::ValueId>(*value) : noSuchValue(request, graph);
     }
     const auto floating = std::ranges::find_if(
         graph.outputs(), [&graph](base::ValueId output) { return tensor::isFloating(graph.value(output).dtype); });

@@ -106,7 +106,7 @@ const PlanOptions* carriesOut(const ExplainRequest& request)
     const bool isTraversed = request.record || request.followsDocument || request.stopAtCheckpoints ||
                              request.parameters || request.region.isAsked() || !request.conditions.empty();
     const auto* kept = request.save == execute::SavePolicy::Plan ? request.keptByPlan.target<KeptByWish>() : nullptr;
-    return kept != nullptr && (request.engine == EngineKind::Oracle || !isTraversed) ? &kept->wish : nullptr;
+    return kept != nullptr && (request.engine != EngineKind::Promise || !isTraversed) ? &kept->wish : nullptr;
 }
 
 Result<KeptValues> KeptForInputs::operator()(const PassSubject& subject) const

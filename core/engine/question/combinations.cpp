@@ -15,7 +15,7 @@ namespace
 {
 
 /// What is asked for in no field of its own.
-constexpr std::string_view kOracleByPlan = "oracle-by-plan";
+constexpr std::string_view kAloneByPlan = "alone-by-plan";
 constexpr std::string_view kBatch = "batch";
 
 constexpr std::string_view kInputsAlone = "nothing but the relevance of the inputs is kept";
@@ -25,7 +25,7 @@ constexpr std::string_view kConditionInside = "a condition looks at the relevanc
 constexpr std::string_view kNoEvents = "there are no events to record: the engine promise alone makes them";
 constexpr std::string_view kNoVisits = "the oracle makes no visits and cannot stop at checkpoints";
 constexpr std::string_view kPlanKeeps = "a plan says what is kept, and carries out the pass itself";
-constexpr std::string_view kByPlan = "the oracle by a plan keeps no more than the relevance";
+constexpr std::string_view kByPlan = "this pass by a plan keeps no more than the relevance";
 constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
 constexpr std::string_view kFrozenOfPromise = "what frozen weights leave out comes back to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
@@ -83,7 +83,6 @@ constexpr std::array kExclusions{
     Exclusion{"region-of", "stop-at-checkpoints", kRegionOfAll},
     Exclusion{"condition", "inputs-only", kConditionInside},
     Exclusion{"condition", "stop-at-checkpoints", kConditionInside},
-    Exclusion{"planned", "engine=compiled", kPlanKeeps},
     Exclusion{"planned", "save=all", kPlanKeeps},
     Exclusion{"planned", "save=frozen", kPlanKeeps},
     Exclusion{"save=frozen", "engine=compiled", kFrozenOfPromise},
@@ -91,16 +90,16 @@ constexpr std::array kExclusions{
     Exclusion{"save=frozen", "inputs-only", kInputsAlone},
     Exclusion{"plan", "strategy", "a plan that is there needs no strategy"},
     Exclusion{"plan", "tier", "a plan that is there says itself what it moves"},
-    Exclusion{kOracleByPlan, "parameters", kByPlan},
-    Exclusion{kOracleByPlan, "region-of", kByPlan},
-    Exclusion{kOracleByPlan, "condition", kByPlan},
-    Exclusion{kOracleByPlan, "stop-at-checkpoints", kNoVisits},
+    Exclusion{kAloneByPlan, "parameters", kByPlan},
+    Exclusion{kAloneByPlan, "region-of", kByPlan},
+    Exclusion{kAloneByPlan, "condition", kByPlan},
+    Exclusion{kAloneByPlan, "stop-at-checkpoints", "a plan has no visits, at one of which it could stop"},
     Exclusion{"engine=oracle", "run", kNoEvents},
     Exclusion{"engine=compiled", "run", kNoEvents},
     Exclusion{"engine=oracle", "stop-at-checkpoints", kNoVisits},
     Exclusion{"traversal=document", "engine=oracle", kStepsOfPromise},
     Exclusion{"traversal=document", "engine=compiled", kStepsOfPromise},
-    Exclusion{"traversal=document", kOracleByPlan, kStepsOfPromise},
+    Exclusion{"traversal=document", kAloneByPlan, kStepsOfPromise},
     Exclusion{"traversal=document", "inputs-only", kInputsAlone},
     Exclusion{"traversal=document", "parameters", kWholePass},
     Exclusion{"forwarded", "engine=oracle", kFormsOfPromise},
@@ -158,18 +157,21 @@ std::vector<Asked> asksOf(const Question& question, bool isBatch)
             add(asks, std::string(field.group), option);
         }
     }
-    joinPlanOfOracle(asks);
+    joinPlanOfEngine(asks);
     if (isBatch) {
         add(asks, std::string(kBatch), "a folder or @list.txt of inputs");
     }
     return asks;
 }
 
-void joinPlanOfOracle(std::vector<Asked>& asks)
+void joinPlanOfEngine(std::vector<Asked>& asks)
 {
-    if (holds(asks, "planned") && holds(asks, "engine=oracle")) {
-        std::erase_if(asks, [](const Asked& one) { return one.what == "engine=oracle"; });
-        add(asks, std::string(kOracleByPlan), "--engine oracle by a plan");
+    for (const char* engine : {"oracle", "compiled"}) {
+        const std::string what = std::string("engine=") + engine;
+        if (holds(asks, "planned") && holds(asks, what)) {
+            std::erase_if(asks, [&](const Asked& one) { return one.what == what; });
+            add(asks, std::string(kAloneByPlan), fmt::format("--engine {} by a plan", engine));
+        }
     }
 }
 
@@ -179,7 +181,7 @@ std::string wordsOf(std::string_view what)
         std::pair{"planned", "a plan (`--plan`, `--budget`, `--strategy`)"},
         std::pair{"forwarded", "`--forward` and its like (`--checkpoint-every`)"},
         std::pair{"region-of", "a region (`--region`, `--region-box`, `--region-tokens`)"},
-        std::pair{kOracleByPlan, "`--engine oracle` by a plan"},
+        std::pair{kAloneByPlan, "`--engine oracle` or `compiled` by a plan"},
         std::pair{kRelevanceGraph, "`--graph-out` of `explain`"},
         std::pair{kBatch, "a folder or `@list.txt` of inputs"}};
     const auto* known = std::ranges::find(kWords, what, [](const auto& one) { return one.first; });

@@ -27,8 +27,8 @@ inline constexpr std::string_view kRelevanceGraph = "relevance-graph";
 
 /// What a question asks for. `isBatch`: of many inputs.
 [[nodiscard]] std::vector<Asked> asksOf(const Question& question, bool isBatch = false);
-/// The engine oracle and a plan are a way of their own, which excludes less than the two.
-void joinPlanOfOracle(std::vector<Asked>& asks);
+/// The engine oracle or compiled and a plan are a way of their own, which excludes less than the two.
+void joinPlanOfEngine(std::vector<Asked>& asks);
 /// True when a question asks for that.
 [[nodiscard]] bool asksFor(const Question& question, std::string_view what);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in composites; docs/composites.md has the table.
+#include "core/base/editdistance.h"
 #include "core/lrp/composite/builtincheck.h"
 #include "core/lrp/composite/builtintitle.h"
 #include "core/lrp/composite/composite.h"
@@ -420,8 +421,9 @@ const std::string kPlace = "composite";
 base::Error unknownName(const std::string& name)
 {
     const std::string known = fmt::format("{}, auto", fmt::join(builtinNames(), ", "));
-    return base::usageError(
-        fmt::format("there is no composite \"{}\"; built in are {}; a file must end in .json", name, known), kPlace);
+    return base::usageError(fmt::format("there is no composite \"{}\"; built in are {}; a file must end in .json{}",
+                                        name, known, base::guessText(name, builtinNames())),
+                            kPlace);
 }
 
 struct Choice

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composite file, docs/formats/composite.md.
+#include "core/base/editdistance.h"
 #include "core/base/jsonfields.h"
 #include "core/base/jsonout.h"
 #include "core/lrp/composite/composite.h"
@@ -120,8 +121,8 @@ base::Result<void> readStructure(const JsonFields& fields, Matcher& matcher)
     if (found != names.end()) {
         matcher.structure = static_cast<StructureKind>(found - names.begin());
     } else if (!name.empty()) {
-        return fields.error("structure",
-                            fmt::format("there is no structure \"{}\"; known are {}", name, fmt::join(names, ", ")));
+        return fields.error("structure", fmt::format("there is no structure \"{}\"; known are {}{}", name,
+                                                     fmt::join(names, ", "), base::guessText(name, names)));
     }
     return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/composite/ruleoverride.h"
 
+#include "core/base/editdistance.h"
 #include "core/lrp/rules/parametertext.h"
 #include "core/lrp/rules/rules.h"
 
@@ -119,7 +120,8 @@ Result<void> takeStructure(const std::string& value, Matcher& matcher)
     for (int kind = 0; kind < static_cast<int>(StructureKind::NoRelevance); ++kind) {
         known.push_back(ops::nameOf(static_cast<StructureKind>(kind)));
     }
-    return usageError(fmt::format("there is no structure \"{}\"; known are {}", value, fmt::join(known, ", ")));
+    return usageError(fmt::format("there is no structure \"{}\"; known are {}{}", value, fmt::join(known, ", "),
+                                  base::guessText(value, known)));
 }
 
 Result<void> takeOperand(const std::string& value, Matcher& matcher)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/rules/ruleparameters.h"
 
+#include "core/base/editdistance.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -195,7 +197,7 @@ base::Result<void> ParameterReader::finish() const
         if (m_asked.count(name) == 0) {
             const std::string known = m_asked.empty() ? std::string("it has no parameters")
                                                       : fmt::format("known are {}", fmt::join(m_asked, ", "));
-            return base::usageError("there is no such parameter; " + known, name);
+            return base::usageError("there is no such parameter; " + known + base::guessText(name, m_asked), name);
         }
     }
     return {};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/editdistance.h"
 #include "core/lrp/rules/decomposedrule.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/ruleformulas.h"
@@ -113,8 +114,9 @@ base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& 
 {
     const RuleDeclaration* declaration = declarationOf(name);
     if (declaration == nullptr) {
-        return base::usageError(
-            fmt::format("there is no rule \"{}\"; known are {}", name, fmt::join(ruleNames(), ", ")), "rule");
+        return base::usageError(fmt::format("there is no rule \"{}\"; known are {}{}", name,
+                                            fmt::join(ruleNames(), ", "), base::guessText(name, ruleNames())),
+                                "rule");
     }
     ParameterReader reader(parameters);
     RulePointer rule = declaration->read(reader);

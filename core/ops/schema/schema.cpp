@@ -170,18 +170,14 @@ std::string_view kindInWords(std::string_view kind)
 std::string unknownAttribute(const Node& node, const OperatorSchema& schema, const std::string& name)
 {
     std::string known;
-    std::string_view closest;
-    std::size_t fewest = std::min(std::max<std::size_t>(name.size() / 3, 2), name.size() / 2) + 1;
+    std::vector<std::string_view> names;
     firstOfWords(schema.attributes, [&](std::string_view word) -> std::optional<std::string> {
-        const std::string_view other = attributeEntry(word).name;
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", other);
-        if (const std::size_t edits = base::editsBetween(name, other); edits < fewest) {
-            fewest = edits;
-            closest = other;
-        }
+        names.push_back(attributeEntry(word).name);
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", names.back());
         return std::nullopt;
     });
-    const std::string guess = closest.empty() ? std::string() : fmt::format("; did you mean '{}'?", closest);
+    const std::vector<std::string_view> near = base::nearestNames(name, names);
+    const std::string guess = near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near.front());
     const std::string has = known.empty() ? "it has none" : "it has " + known;
     return fmt::format("attribute '{}' is none of {} at this opset ({}){}", name, node.op, has, guess);
 }

@@ -245,6 +245,37 @@ private slots:
                   2, {"there is no method \"lime\"", "known are lrp"});
     }
 
+    /// What is misspelt, or in the place of something else, is said with what was meant maybe.
+    void whatWasMeantIsSaid()
+    {
+        const QString model = kSample + "clever-hans.onnx";
+        const QString picture = kSample + "jug-tagged.png";
+        const QStringList ask{"explain", model, picture, "--quiet", "--output-dir", path("meant")};
+        const QList<std::pair<QStringList, QString>> mistakes{
+            {{"explan", model}, "there is no verb explan; did you mean explain or plan?"},
+            {ask + QStringList{"--compsite", "epsilon"}, "explain has no option --compsite; did you mean --composite?"},
+            {ask + QStringList{"--composite", "epsilonplus"}, "did you mean epsilon_plus?"},
+            {ask + QStringList{"--rule", "op:Conv=zplus"}, "did you mean z-plus?"},
+            {ask + QStringList{"--rule", "op:Conv=gamma:gama=1"}, "did you mean gamma?"},
+            {ask + QStringList{"--target", "jugg"}, "did you mean jug or mug"},
+            {ask + QStringList{"--target", "logit"}, "did you mean logits?"},
+        };
+        for (const auto& [call, words] : mistakes) {
+            expectEnd(call, 2, {words});
+        }
+        expectEnd({"explain", picture, model, "--output-dir", path("meant")}, 3, {"this is a picture, no model"});
+        const auto target = [&](const QString& word) {
+            const Answer answer = cli(ask + QStringList{"--json", "--target", word});
+            return answer.code == 0 ? nlohmann::json::parse(answer.out.toStdString())["target"][0]["index"].get<int>()
+                                    : -1;
+        };
+        QVERIFY(target("mug") >= 0);
+        QCOMPARE(target("MUG"), target("mug"));
+        const Answer said = cli({"explain", model, picture, "--output-dir", path("meant"), "--run", path("m.retro")});
+        QVERIFY2(said.out.contains("written      " + path("meant/summary.json")) && said.out.contains(path("m.retro")),
+                 qPrintable(said.out));
+    }
+
     void checkpointsAndSeveralTargets()
     {
         const QString model = kSample + "clever-hans.onnx";

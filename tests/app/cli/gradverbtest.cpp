@@ -220,7 +220,8 @@ private slots:
         QCOMPARE(cli(question + QStringList{path("whole")}).code, 0);
         const auto whole = tensor::readNpy(path("whole/relevance/image.npy").toStdString());
         QVERIFY(whole.ok());
-        const std::vector<QStringList> ways{{}, {"--inputs-only"}, {"--engine", "oracle"}, {"--check-oracle"}};
+        const std::vector<QStringList> ways{
+            {}, {"--inputs-only"}, {"--engine", "oracle"}, {"--engine", "compiled"}, {"--check-oracle"}};
         for (const QStringList& way : ways) {
             const QString folder = path("planned" + way.join(""));
             const Answer planned = cli(question + QStringList{folder, "--budget", "80%"} + way);
@@ -235,8 +236,8 @@ private slots:
             QCOMPARE(way.contains("--inputs-only") ? 1 : QDir(path("whole/relevance")).count() - 2,
                      QDir(folder + "/relevance").count() - 2);
         }
-        expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled"}, 2,
-                  {"--engine compiled"});
+        expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled", "--parameters"}, 2,
+                  {"--engine compiled by a plan"});
         for (const char* engine : {"oracle", "promise"}) {
             const QString run = path(QString("%1.retro").arg(engine));
             const Answer recorded =

@@ -202,7 +202,7 @@ private slots:
         Question question;
         question.engine = "oracle";
         question.budget = "50%";
-        QVERIFY(engine::asksFor(question, "planned") && engine::asksFor(question, "oracle-by-plan"));
+        QVERIFY(engine::asksFor(question, "planned") && engine::asksFor(question, "alone-by-plan"));
         QVERIFY(!engine::asksFor(question, "engine=oracle")); // a way of its own
         QVERIFY(engine::checkTogether(engine::asksOf(question)).ok());
         QVERIFY(engine::checkTogether(engine::asksOf(question, true)).ok());

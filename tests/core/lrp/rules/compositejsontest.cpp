@@ -79,7 +79,8 @@ QStringList fieldsOf(const nlohmann::json& schema)
 /// What an error says that it knows, sorted.
 QStringList knownIn(const QString& error)
 {
-    QStringList list = error.section(QLatin1String("known are "), 1).split(QLatin1String(", "));
+    const QString known = error.section(QLatin1String("known are "), 1).section(QLatin1Char(';'), 0, 0);
+    QStringList list = known.split(QLatin1String(", "));
     list.sort();
     return list;
 }
