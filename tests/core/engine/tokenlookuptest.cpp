@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/verify/rewritechecks.h"
 #include "tests/core/engine/relevancenetworks.h"
 
 #include <functional>
@@ -331,6 +332,30 @@ private slots:
         const auto model = modelOf(writer.finish());
         QVERIFY(std::ranges::none_of(model->rewritten.steps,
                                      [](const auto& step) { return step.name == "look-up-one-hot"; }));
+    }
+
+    void everyLookUpIsCheckedAgainstTheGraphBeforeIt()
+    {
+        std::vector<SharedGraph> graphs;
+        for (const Lookup& one : lookups()) {
+            graphs.push_back(modelWith(one.rows));
+        }
+        for (const HotRows& hot : hotRows()) {
+            graphs.push_back(layered("Conv", hot.rows, hot.areTurned));
+        }
+        int checked = 0;
+        for (const SharedGraph& graph : graphs) {
+            const auto model = modelOf(graph);
+            const auto results =
+                engine::checkRewrites(*model, {Tensor::of<std::int64_t>(kShape, Ints{0, 5, 2, 2, 3})}, {}, 1, {});
+            QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+            for (const engine::PropertyResult& one : *results) {
+                QVERIFY2(one.state == engine::PropertyState::Held, (one.id + ": " + one.detail).c_str());
+                checked += one.id == "look-up-one-hot" ? 1 : 0;
+                QVERIFY2(one.id != "look-up-one-hot" || !one.detail.starts_with("0 values"), one.detail.c_str());
+            }
+        }
+        QCOMPARE(checked, 11);
     }
 
     void aTokenGetsTheSumOfWhatItChose()

@@ -4,6 +4,7 @@
 
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/fittedinput.h"
+#include "core/engine/verify/rewritechecks.h"
 #include "tests/core/engine/relevancenetworks.h"
 
 #include <functional>
@@ -243,6 +244,26 @@ private slots:
         QVERIFY(std::ranges::any_of(model->rewritten.steps, [](const rewrite::RewriteStep& step) {
             return step.isNote && step.name == "float-inputs" && step.text.find("floats_node") != std::string::npos;
         }));
+    }
+
+    void everyRewriteIsCheckedAgainstTheGraphBeforeIt()
+    {
+        for (std::size_t i = 0; i <= readers().size(); ++i) {
+            const bool isPicture = i == readers().size();
+            const auto model = modelOf(isPicture ? classifier(DType::UInt8) : quantised(readers()[i], false));
+            const graph::Value& input = model->graph()->value(model->graph()->inputs()[0]);
+            const Tensor numbers = pixels(isPicture ? DType::UInt8 : DType::Int8);
+            const auto results =
+                engine::checkRewrites(*model, {engine::fittedInput(numbers, input).value()}, {}, 1, {});
+            const std::string name = isPicture ? "picture" : readers()[i].name;
+            QVERIFY2(results.ok(), results.ok() ? "" : (name + results.error().text()).c_str());
+            bool isThere = false;
+            for (const engine::PropertyResult& one : *results) {
+                QVERIFY2(one.state == engine::PropertyState::Held, (name + one.id + ": " + one.detail).c_str());
+                isThere = isThere || one.id == "float-inputs";
+            }
+            QVERIFY2(isThere, name.c_str());
+        }
     }
 
     void masksBesideTokensStay()
