@@ -36,14 +36,22 @@ enum class ValueKind : std::uint8_t {
     Result,   ///< output of a node
 };
 
+/// Whole numbers that an input takes where a rewrite made one of floats of it: each float is (number − zero)·scale.
+struct GivenNumbers
+{
+    tensor::DType type = tensor::DType::UInt8; ///< that the model declares
+    double scale = 1;
+    double zero = 0;
+    bool operator==(const GivenNumbers&) const = default;
+};
+
 /// A tensor edge of the graph.
 struct Value
 {
     std::string name;
     ValueKind kind = ValueKind::Result;
     tensor::DType dtype = tensor::DType::Float32;
-    /// Type of whole numbers that the model declares (Input only), where a rewrite made an input of floats of it.
-    std::optional<tensor::DType> given = {};
+    std::optional<GivenNumbers> given = {}; ///< Input only
     /// Declared shape; missing when the file says nothing. Results may get theirs from shape inference only.
     std::optional<std::vector<Dimension>> shape;
     /// Producing node (Result only) and which of its outputs this is.

@@ -44,8 +44,8 @@ public:
     void addOutput(ValueId value) { m_graph.m_outputs.push_back(value); }
     /// Type and shape that the file declares for a value.
     void declare(ValueId value, tensor::DType dtype, std::optional<std::vector<Dimension>> shape);
-    /// The type of whole numbers that the model declares for an input of floats.
-    void give(ValueId input, std::optional<tensor::DType> type) { m_graph.m_values[input.index()].given = type; }
+    /// The whole numbers that the model takes for an input of floats.
+    void give(ValueId input, std::optional<GivenNumbers> given) { m_graph.m_values[input.index()].given = given; }
     /// What a capture measured of a value.
     void note(ValueId value, std::shared_ptr<const ValueFacts> facts)
     {

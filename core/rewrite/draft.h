@@ -60,8 +60,8 @@ public:
     ValueId addResultLike(const std::string& stem, tensor::DType declared, ValueId like);
     /// A value of another type under the same name; whoever makes and reads it must know.
     void retype(ValueId id, tensor::DType declared) { m_values[id.index()].dtype = declared; }
-    /// Notes the type of whole numbers that an input had which is one of floats now.
-    void give(ValueId input, tensor::DType type) { m_values[input.index()].given = type; }
+    /// Notes the whole numbers that an input takes which is one of floats now.
+    void give(ValueId input, const graph::GivenNumbers& given) { m_values[input.index()].given = given; }
     /// A new node, whose outputs come from addResult. Returns its id, behind all others.
     NodeId addNode(graph::Node node);
     /// Puts another node in the place of one; it makes the same values.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@ namespace retro::rewrite
 
 using graph::Node;
 using tensor::DType;
+using tensor::Tensor;
 
 namespace
 {
@@ -43,9 +45,11 @@ struct WayToFloats
     ValueId input;
     std::set<ValueId> values{}; ///< of whole numbers, the input among them
     std::vector<NodeId> movers{};
-    std::vector<NodeId> widened{}; ///< Casts to wider whole numbers
-    std::vector<NodeId> casts{};   ///< Casts to floats
-    bool isWhole = true;           ///< false: something else reads them
+    std::vector<NodeId> widened{};       ///< Casts to wider whole numbers
+    std::vector<NodeId> ends{};          ///< Casts to floats, and DequantizeLinear
+    graph::GivenNumbers numbers{};       ///< that all of these read
+    bool isWhole = true;                 ///< false: something else reads them
+    std::optional<NodeId> obstacle = {}; ///< a DequantizeLinear that floats cannot take the place of
 };
 
 class FloatInputs
@@ -76,17 +80,33 @@ public:
             }
             WayToFloats way{input};
             follow(input, way);
-            if (way.isWhole && !way.casts.empty() && areJoinedAlone(way) && isData(input)) {
+            if (way.obstacle) {
+                note(input, m_draft.node(*way.obstacle));
+            } else if (way.isWhole && !way.ends.empty() && areJoinedAlone(way) && isData(input, way)) {
                 make(input, way);
             }
         }
     }
 
 private:
-    /// Bytes of pictures, or the only numbers that the model reads.
-    [[nodiscard]] bool isData(ValueId input)
+    void note(ValueId input, const Node& node)
+    {
+        m_steps.push_back({"float inputs",
+                           fmt::format("input \"{}\" stays, and carries no relevance: {} ({}) has a scale per axis, a "
+                                       "computed one, one of no float32, or another than a second reader of the input",
+                                       m_draft.value(input).name, node.name, node.op),
+                           {},
+                           {},
+                           true});
+    }
+
+    /// Levels, bytes of pictures, or the only numbers that the model reads.
+    [[nodiscard]] bool isData(ValueId input, const WayToFloats& way)
     {
         const graph::Value& value = m_draft.value(input);
+        if (std::ranges::any_of(way.ends, [this](NodeId end) { return isDequantize(m_draft.node(end)); })) {
+            return true;
+        }
         std::string name = value.name;
         std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         if (std::ranges::any_of(kNoData, [&](std::string_view word) { return name.find(word) != std::string::npos; })) {
@@ -127,12 +147,14 @@ private:
     {
         const Node& node = m_draft.node(use.node);
         const bool isOwn = node.domain.empty();
-        const bool isMover = isOwn && std::ranges::find(kMovers, node.op) != kMovers.end();
+        const bool isMover = isOwn && std::ranges::find(kMovers, node.op) != kMovers.end() && hasFixedFill(node);
         if (node.op == "Gather" && use.slot == 1) {
             m_picks = true;
             way.isWhole = false;
         } else if (isOwn && node.op == "Cast") {
             followCast(use.node, way);
+        } else if (isDequantize(node) && use.slot == 0) {
+            followDequantize(use.node, way);
         } else if (isMover && (use.slot == 0 || node.op == "Concat")) {
             way.movers.push_back(use.node);
             for (const ValueId output : node.outputs) {
@@ -162,13 +184,55 @@ private:
         const std::optional<DType> to = targetOf(node);
         const bool keepsSign = !isSigned(from) || (to && isSigned(*to));
         if (to && tensor::isFloating(*to)) {
-            way.casts.push_back(id);
+            takeEnd(id, {}, way);
         } else if (to && keepsSign && tensor::sizeOf(*to) > tensor::sizeOf(from)) {
             way.widened.push_back(id);
             follow(node.outputs[0], way);
         } else {
             way.isWhole = false;
         }
+    }
+
+    void followDequantize(NodeId id, WayToFloats& way)
+    {
+        const Node& node = m_draft.node(id);
+        const auto number = [&](std::size_t slot) -> std::optional<double> {
+            const ValueId operand = slot < node.inputs.size() ? node.inputs[slot] : ValueId();
+            const bool isOne = m_draft.isConstant(operand) && m_draft.value(operand).constant.size() == 1;
+            return isOne ? std::optional(m_draft.value(operand).constant.at(0)) : std::nullopt;
+        };
+        const bool hasZero = node.inputs.size() > 2 && node.inputs[2].isValid();
+        const std::optional<double> scale = number(1);
+        const std::optional<double> zero = hasZero ? number(2) : 0;
+        const bool isFloat = m_draft.value(node.outputs[0]).dtype == DType::Float32 && scale &&
+                             m_draft.value(node.inputs[1]).dtype == DType::Float32;
+        if (!isFloat || !zero || *scale == 0) {
+            way.obstacle = id;
+        } else {
+            takeEnd(id, {.scale = *scale, .zero = *zero}, way);
+        }
+    }
+
+    void takeEnd(NodeId id, graph::GivenNumbers numbers, WayToFloats& way)
+    {
+        numbers.type = m_draft.value(way.input).dtype;
+        if (!way.ends.empty() && way.numbers != numbers) {
+            way.obstacle = isDequantize(m_draft.node(id)) ? id : way.ends.front();
+        }
+        way.numbers = numbers;
+        way.ends.push_back(id);
+    }
+
+    static bool isDequantize(const Node& node)
+    {
+        return node.op == "DequantizeLinear" && (node.domain.empty() || node.domain == "com.microsoft");
+    }
+
+    /// What a Pad puts around, if anything, is a constant.
+    [[nodiscard]] bool hasFixedFill(const Node& node) const
+    {
+        return node.op != "Pad" || node.inputs.size() <= kFill || !node.inputs[kFill].isValid() ||
+               m_draft.isConstant(node.inputs[kFill]);
     }
 
     [[nodiscard]] static bool isSigned(DType type)
@@ -202,12 +266,18 @@ private:
         }
     }
 
-    /// The type that all Casts make, else float32.
+    /// What a Cast or DequantizeLinear makes.
+    [[nodiscard]] std::optional<DType> madeBy(NodeId id) const
+    {
+        const Node& node = m_draft.node(id);
+        return isDequantize(node) ? DType::Float32 : targetOf(node);
+    }
+
+    /// The type that all ends make, else float32.
     [[nodiscard]] DType commonType(const WayToFloats& way) const
     {
-        const DType first = *targetOf(m_draft.node(way.casts.front()));
-        const bool areAlike =
-            std::ranges::all_of(way.casts, [&](NodeId cast) { return targetOf(m_draft.node(cast)) == first; });
+        const DType first = *madeBy(way.ends.front());
+        const bool areAlike = std::ranges::all_of(way.ends, [&](NodeId end) { return madeBy(end) == first; });
         const bool isWide = first == DType::Float32 || first == DType::Float64;
         return areAlike && isWide ? first : DType::Float32; // narrower ones do not hold all numbers
     }
@@ -219,9 +289,9 @@ private:
         for (const ValueId value : way.values) {
             m_draft.retype(value, type);
         }
-        m_draft.give(input, given);
+        m_draft.give(input, way.numbers);
         for (const NodeId id : way.movers) {
-            fillWithFloats(id, type);
+            fillWithFloats(id, type, way.numbers);
         }
         RewriteStep step{"float inputs",
                          fmt::format("input \"{}\" of {} → of {}", m_draft.value(input).name, tensor::nameOf(given),
@@ -229,50 +299,65 @@ private:
                          {},
                          {},
                          false};
-        std::vector<ValueId> to(m_draft.before().valueCount() + way.casts.size() + way.widened.size());
-        for (const std::vector<NodeId>* const casts : {&way.widened, &way.casts}) {
-            for (const NodeId id : *casts) {
-                takeOut(id, casts == &way.casts ? targetOf(m_draft.node(id)) : type, type, to, step);
+        std::map<ValueId, ValueId> to;
+        for (const std::vector<NodeId>* const gone : {&way.widened, &way.ends}) {
+            for (const NodeId id : *gone) {
+                takeOut(id, gone == &way.ends ? madeBy(id) : type, type, to, step);
             }
         }
         redirectAll(to);
         m_steps.push_back(std::move(step));
     }
 
-    /// A Cast that has nothing to do; one to another type of floats stays.
-    void takeOut(NodeId id, std::optional<DType> target, DType type, std::vector<ValueId>& to, RewriteStep& step)
+    /// A node that has nothing to do; a Cast to another type of floats stays.
+    void takeOut(NodeId id, std::optional<DType> target, DType type, std::map<ValueId, ValueId>& to, RewriteStep& step)
     {
         const Node& node = m_draft.node(id);
+        if (m_draft.isOutput(node.outputs[0]) && isDequantize(node)) {
+            m_draft.replaceNode(
+                id, {"Identity", "", node.name, node.scope, kIdentityOpset, {node.inputs[0]}, node.outputs, {}});
+        }
         if (target != type || m_draft.isOutput(node.outputs[0])) {
             return;
         }
-        to[node.outputs[0].index()] = node.inputs[0];
+        to[node.outputs[0]] = node.inputs[0];
         step.removed.push_back(node.name);
         m_draft.removeNode(id);
     }
 
     /// Follows redirections to their ends first.
-    void redirectAll(std::vector<ValueId>& to)
+    void redirectAll(const std::map<ValueId, ValueId>& to)
     {
-        for (ValueId& end : to) {
-            while (end.isValid() && to[end.index()].isValid()) {
-                end = to[end.index()];
+        std::vector<ValueId> ends(to.empty() ? 0 : to.rbegin()->first.index() + 1);
+        for (const auto& [from, next] : to) {
+            ValueId end = next;
+            for (auto at = to.find(end); at != to.end(); at = to.find(end)) {
+                end = at->second;
             }
+            ends[from.index()] = end;
         }
-        m_draft.redirect(to);
+        m_draft.redirect(ends);
     }
 
-    /// What a Pad puts around floats is a float.
-    void fillWithFloats(NodeId id, DType type)
+    /// What a Pad puts around floats is a float; around levels it is level 0 unless it says another.
+    void fillWithFloats(NodeId id, DType type, const graph::GivenNumbers& numbers)
     {
-        constexpr std::size_t kFill = 2;
         Node node = m_draft.node(id);
-        if (node.op == "Pad" && node.inputs.size() > kFill && m_draft.isConstant(node.inputs[kFill])) {
-            const graph::Value fill = m_draft.value(node.inputs[kFill]);
-            node.inputs[kFill] = m_draft.addConstant(fill.name, fill.constant.to(type), type);
-            m_draft.replaceNode(id, std::move(node));
+        const bool isSaid = node.inputs.size() > kFill && node.inputs[kFill].isValid();
+        const bool isFilled = attributeOr<std::string>(node, "mode", "constant") == "constant" && numbers.zero != 0;
+        if (node.op != "Pad" || (!isSaid && !isFilled)) {
+            return;
         }
+        const std::string name = isSaid ? m_draft.value(node.inputs[kFill]).name : node.name + "/fill";
+        const Tensor level = isSaid ? m_draft.value(node.inputs[kFill]).constant : Tensor::zeros(DType::Int64, {});
+        const Tensor fill = Tensor::full(type, level.shape(), (level.at(0) - numbers.zero) * numbers.scale);
+        node.inputs.resize(std::max(node.inputs.size(), kFill + 1));
+        node.inputs[kFill] = m_draft.addConstant(name, fill, type);
+        m_draft.replaceNode(id, std::move(node));
     }
+
+    static constexpr std::size_t kFill = 2; ///< operand of a Pad
+    static constexpr std::int64_t kIdentityOpset = 13;
 
     Draft& m_draft;
     std::vector<RewriteStep>& m_steps;

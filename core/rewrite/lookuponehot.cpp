@@ -2,6 +2,7 @@
 // A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for.
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementmap.h"
+#include "core/ops/numbertypes.h"
 #include "core/rewrite/attributes.h"
 #include "core/rewrite/genericshapes.h"
 #include "core/rewrite/passes.h"
@@ -9,8 +10,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,12 +30,21 @@ using tensor::Tensor;
 namespace
 {
 
+/// Layers that read one-hot rows as they are.
+constexpr std::array<std::string_view, 7> kReadsRows{"Conv", "Gemm", "GRU", "LSTM", "MatMul", "NhwcConv", "RNN"};
+/// What moves elements of operand 0, or joins operands, on the way there.
+constexpr std::array<std::string_view, 11> kMoves{"Cast",  "Concat", "Flatten", "Identity",  "Pad",      "Reshape",
+                                                  "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
+/// Columns up to which an identity matrix is made for rows that stay.
+constexpr std::int64_t kMostColumns = 2048;
+
 /// Rows of zeros with a 1 where a number points to; of a number outside, of zeros alone.
 struct OneHotRows
 {
     ValueId numbers;
     std::int64_t start = 0; ///< the number that points to the first column
     std::int64_t columns = 0;
+    std::int64_t behind = 0; ///< axes behind that of the columns
     bool countsBack = false; ///< −1 points to the last column
     bool isStrict = false;   ///< a number outside is refused
 };
@@ -52,6 +67,11 @@ public:
         for (std::size_t i = 0; i < count && !m_draft.isStopped(); ++i) {
             if (!m_draft.isRemoved(NodeId(i))) {
                 tryAt(NodeId(i));
+            }
+        }
+        for (std::size_t i = 0; i < count && !m_draft.isStopped(); ++i) {
+            if (!m_draft.isRemoved(NodeId(i))) {
+                tryRowsOf(NodeId(i));
             }
         }
     }
@@ -91,9 +111,80 @@ private:
                                 extents.at(extents.size() - 1) == static_cast<double>(layer->table.shape()[0]);
             rows = isKept ? rowsOf(makerOf(operand)->inputs[0]) : std::nullopt;
         }
-        if (rows && rows->columns == layer->table.shape()[0]) {
+        if (rows && rows->behind == 0 && rows->columns == layer->table.shape()[0]) {
             replace(id, *rows, *layer, shape);
         }
+    }
+
+    /// One-hot rows of tokens that layers read as they are become rows of an identity matrix.
+    void tryRowsOf(NodeId id)
+    {
+        const Node& node = m_draft.node(id);
+        const ValueId made = node.outputs.empty() ? ValueId() : node.outputs[0];
+        const std::optional<DType> type = typeOfRows(node);
+        if (!type || !made.isValid() || !goesIntoLayers(made)) {
+            return;
+        }
+        const std::optional<OneHotRows> rows = rowsOf(made);
+        const auto shape = m_shapes.of(made);
+        std::set<ValueId> seen;
+        if (rows && shape && rows->columns <= kMostColumns && isMadeOfInputs(rows->numbers, seen)) {
+            replaceRows(id, *rows, *type, static_cast<std::int64_t>(shape->size()));
+        }
+    }
+
+    /// The type of floats that a node makes of what is none; nothing of other nodes.
+    [[nodiscard]] std::optional<DType> typeOfRows(const Node& node) const
+    {
+        constexpr std::size_t kOnValue = 1;
+        constexpr std::size_t kValues = 2;
+        if (!node.domain.empty() || (node.op != "Cast" && node.op != "Where" && node.op != "OneHot")) {
+            return std::nullopt;
+        }
+        if (node.op == "Cast") {
+            const std::int64_t to = intAttribute(node, "to", 0);
+            const DType made = ops::floatingOfOnnx(to);
+            return ops::onnxOfFloating(made) == to ? std::optional(made) : std::nullopt;
+        }
+        const DType type = m_draft.value(node.inputs[node.op == "Where" ? kOnValue : kValues]).dtype;
+        return tensor::isFloating(type) ? std::optional(type) : std::nullopt;
+    }
+
+    /// Layers with constant weights read the value, moved or not, and nothing else does.
+    [[nodiscard]] bool goesIntoLayers(ValueId value) const
+    {
+        const bool isOld = value.index() < m_draft.before().valueCount();
+        std::size_t readers = 0;
+        for (const graph::Use& use : isOld ? m_draft.before().uses(value) : std::span<const graph::Use>()) {
+            const Node& node = m_draft.node(use.node);
+            if (m_draft.isRemoved(use.node) || use.slot >= node.inputs.size() || node.inputs[use.slot] != value) {
+                continue;
+            }
+            const auto is = [&](const auto& names) { return std::ranges::find(names, node.op) != names.end(); };
+            const bool isLayer = is(kReadsRows) && node.inputs.size() > 1 && m_draft.isConstant(node.inputs[1]);
+            const bool isMoved =
+                is(kMoves) && std::ranges::all_of(node.outputs, [this](ValueId moved) {
+                    return !moved.isValid() || m_draft.readerCount(moved) == 0 || goesIntoLayers(moved);
+                });
+            if ((use.slot != 0 && node.op != "Concat") || (!isLayer && !isMoved)) {
+                return false;
+            }
+            ++readers;
+        }
+        return readers > 0 && readers == m_draft.readerCount(value);
+    }
+
+    /// Whole numbers of inputs and constants alone.
+    [[nodiscard]] bool isMadeOfInputs(ValueId value, std::set<ValueId>& seen)
+    {
+        const Node* const maker = makerOf(value);
+        if (!value.isValid() || m_draft.isConstant(value) || !seen.insert(value).second) {
+            return true;
+        }
+        const bool isWhole = !tensor::isFloating(typeOf(value));
+        return isWhole && (maker == nullptr || std::ranges::all_of(maker->inputs, [&](ValueId operand) {
+                               return isMadeOfInputs(operand, seen);
+                           }));
     }
 
     /// Takes out what made a value that nobody reads now.
@@ -163,13 +254,18 @@ private:
                isNumber(makerOf(value)->inputs[2], 0);
     }
 
-    /// Equal of numbers, along a last axis of extent 1, and start, start + 1 … along it (operand `slot`).
+    /// Equal of numbers, along an axis of extent 1, and start, start + 1 … along it (operand `slot`).
     [[nodiscard]] std::optional<OneHotRows> rowsOf(const Node& equal, std::size_t slot, ValueId result)
     {
         const ValueId counted = equal.inputs[slot];
         ValueId numbers = equal.inputs[1 - slot];
+        Tensor columns = m_draft.isConstant(counted) ? m_draft.value(counted).constant : Tensor();
+        std::size_t behind = 0;
+        for (; columns.isValid() && columns.rank() > 1 && columns.shape().back() == 1; ++behind) {
+            columns = columns.contiguous().reshaped({columns.shape().begin(), columns.shape().end() - 1});
+        }
         const std::optional<std::pair<std::int64_t, std::int64_t>> range =
-            m_draft.isConstant(counted) ? rangeOf(m_draft.value(counted).constant) : std::nullopt;
+            columns.isValid() ? rangeOf(columns) : std::nullopt;
         const auto whole = m_shapes.of(result);
         if (!range || !whole) {
             return std::nullopt;
@@ -178,12 +274,22 @@ private:
             numbers = makerOf(numbers)->inputs[0];
         }
         const auto shape = m_shapes.of(numbers);
-        const bool isAlong = shape && shape->size() == whole->size() && isOne(shape->back()) &&
-                             std::equal(shape->begin(), shape->end() - 1, whole->begin());
+        const bool isAlong = shape && spreadsAlong(*shape, *whole, behind);
         if (!isAlong || tensor::isFloating(typeOf(numbers)) || typeOf(numbers) == DType::Bool) {
             return std::nullopt;
         }
-        return OneHotRows{numbers, range->first, range->second};
+        return OneHotRows{numbers, range->first, range->second, static_cast<std::int64_t>(behind)};
+    }
+
+    /// Of extent 1 along the axis with so many behind it, and equal along the others.
+    static bool spreadsAlong(const GenericShape& shape, const GenericShape& whole, std::size_t behind)
+    {
+        bool isAlong = shape.size() == whole.size() && behind < whole.size();
+        for (std::size_t axis = 0; isAlong && axis < whole.size(); ++axis) {
+            const bool isCounted = axis + behind + 1 == whole.size();
+            isAlong = isCounted ? isOne(shape[axis]) : shape[axis] == whole[axis];
+        }
+        return isAlong;
     }
 
     static bool isOne(const GenericExtent& extent) { return extent.isKnown() && extent.first == 1; }
@@ -222,11 +328,11 @@ private:
                              values.size() == 2 && values.at(0) == 0 && values.at(1) == 1 && depth.size() == 1;
         const std::int64_t axis = intAttribute(node, "axis", -1);
         const auto shape = axis < 0 ? std::nullopt : m_shapes.of(node.inputs[0]);
-        const bool isLast = axis == -1 || (shape && axis == static_cast<std::int64_t>(shape->size()));
-        if (!isKnown || !isLast || tensor::isFloating(typeOf(node.inputs[0]))) {
+        if (!isKnown || (axis >= 0 && !shape) || tensor::isFloating(typeOf(node.inputs[0]))) {
             return std::nullopt;
         }
-        return OneHotRows{node.inputs[0], 0, static_cast<std::int64_t>(depth.at(0)), true};
+        const std::int64_t behind = axis < 0 ? -1 - axis : std::ssize(*shape) - axis;
+        return OneHotRows{node.inputs[0], 0, static_cast<std::int64_t>(depth.at(0)), behind, true};
     }
 
     /// Rows of an identity matrix.
@@ -241,7 +347,7 @@ private:
                 return std::nullopt;
             }
         }
-        return isTable ? std::optional(OneHotRows{node.inputs[1], 0, eye.shape()[0], true, true}) : std::nullopt;
+        return isTable ? std::optional(OneHotRows{node.inputs[1], 0, eye.shape()[0], 0, true, true}) : std::nullopt;
     }
 
     ValueId add(const Node& like, const std::string& op, std::vector<ValueId> inputs, DType type,
@@ -260,16 +366,16 @@ private:
     }
 
     /// Numbers of the rows to pick; where a number points to no column, one behind the last.
-    ValueId indicesOf(const Node& like, const OneHotRows& rows, bool hasLastAxis)
+    ValueId indicesOf(const Node& like, const OneHotRows& rows)
     {
         ValueId numbers = rows.numbers;
         const DType type = typeOf(numbers);
-        if (hasLastAxis) {
-            const ValueId axes = m_draft.addConstant(
-                like.name + "/axes", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{-1}), DType::Int64);
-            const auto last = std::vector<std::int64_t>{-1};
+        if (!rows.countsBack) { // they have an axis of extent 1 in the place of the columns
+            const std::vector<std::int64_t> axis{-1 - rows.behind};
+            const ValueId axes =
+                m_draft.addConstant(like.name + "/axes", Tensor::of<std::int64_t>({1}, axis), DType::Int64);
             numbers = like.opset >= 13 ? add(like, "Squeeze", {numbers, axes}, type)
-                                       : add(like, "Squeeze", {numbers}, type, {{"axes", last}});
+                                       : add(like, "Squeeze", {numbers}, type, {{"axes", axis}});
         }
         const bool isSigned =
             type == DType::Int64 || type == DType::Int32 || type == DType::Int16 || type == DType::Int8;
@@ -287,6 +393,55 @@ private:
         return numbers;
     }
 
+    /// What picks rows of a table, in the place of a node.
+    Node gatherOf(const Node& like, const OneHotRows& rows, ValueId table)
+    {
+        const ValueId indices = indicesOf(like, rows);
+        return {"Gather",     rows.isStrict ? "" : "retrograde", like.name,
+                like.scope,   rows.isStrict ? like.opset : 1,    {table, indices},
+                like.outputs, {{"axis", std::int64_t{0}}}};
+    }
+
+    /// `rank` of the rows with their columns.
+    void replaceRows(NodeId id, const OneHotRows& rows, DType type, std::int64_t rank)
+    {
+        const Node node = m_draft.node(id);
+        std::vector<double> eye(static_cast<std::size_t>(rows.columns * rows.columns), 0);
+        for (std::int64_t i = 0; i < rows.columns; ++i) {
+            eye[static_cast<std::size_t>(i * (rows.columns + 1))] = 1;
+        }
+        const Tensor table = Tensor::of<double>({rows.columns, rows.columns}, eye).to(type);
+        Node last = gatherOf(node, rows, m_draft.addConstant(node.name + "/columns", table, type));
+        if (rows.behind > 0) {
+            last.outputs = {m_draft.addResult(node.name + "/rows", type)};
+            last.name = m_draft.value(last.outputs[0]).name;
+            std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
+            std::iota(order.begin(), order.end(), std::int64_t{0});
+            std::rotate(order.end() - 1 - rows.behind, order.end() - 1, order.end());
+            Node turned{"Transpose",       "",           node.name,        node.scope, node.opset,
+                        {last.outputs[0]}, node.outputs, {{"perm", order}}};
+            m_draft.addNode(std::move(last));
+            last = std::move(turned);
+        }
+        m_draft.replaceNode(id, std::move(last));
+        finish(node, rows, "an identity matrix");
+    }
+
+    /// Takes out what made the operand of the node that was there, and tells of it.
+    void finish(const Node& node, const OneHotRows& rows, const std::string& table)
+    {
+        std::vector<std::string> removed{node.name};
+        for (const ValueId operand : node.inputs) {
+            removeMakers(operand, removed);
+        }
+        m_steps.push_back(
+            {"look up one-hot",
+             fmt::format("{} of one-hot rows of {} → rows of {}", node.name, m_draft.value(rows.numbers).name, table),
+             removed,
+             {node.name},
+             false});
+    }
+
     void replace(NodeId id, const OneHotRows& rows, const TableLayer& layer, ValueId reshape)
     {
         const Node product = m_draft.node(id);
@@ -294,10 +449,7 @@ private:
         const DType type = m_draft.value(weight).dtype;
         const bool isTurned = intAttribute(product, "transB", 0) != 0;
         const ValueId table = isTurned ? m_draft.addConstant(product.name + "/table", layer.table, type) : weight;
-        const ValueId indices = indicesOf(product, rows, !rows.countsBack);
-        Node last{"Gather",        rows.isStrict ? "" : "retrograde", product.name,
-                  product.scope,   rows.isStrict ? product.opset : 1, {table, indices},
-                  product.outputs, {{"axis", std::int64_t{0}}}};
+        Node last = gatherOf(product, rows, table);
         const auto goOn = [&](const std::string& op, ValueId with) {
             const ValueId made = m_draft.addResult(product.name + "/rows", type);
             last.outputs = {made};
@@ -316,14 +468,7 @@ private:
             goOn("Add", layer.bias);
         }
         m_draft.replaceNode(id, std::move(last));
-        std::vector<std::string> removed{product.name};
-        removeMakers(product.inputs[0], removed);
-        m_steps.push_back({"look up one-hot",
-                           fmt::format("{} of one-hot rows of {} → rows of \"{}\"", product.name,
-                                       m_draft.value(rows.numbers).name, m_draft.value(weight).name),
-                           removed,
-                           {product.name},
-                           false});
+        finish(product, rows, fmt::format("\"{}\"", m_draft.value(weight).name));
     }
 
     Draft& m_draft;

@@ -83,9 +83,9 @@ constexpr std::array kPasses{
           &RewriteOptions::dequantise},
          dequantise},
     Pass{{"remove-identities", "take out Identity and Dropout", &RewriteOptions::removeIdentities}, removeIdentities},
-    Pass{{"look-up-one-hot", "one-hot rows times a matrix → rows of the matrix", &RewriteOptions::lookUpOneHot},
+    Pass{{"look-up-one-hot", "one-hot rows, also times a matrix → rows of a matrix", &RewriteOptions::lookUpOneHot},
          lookUpOneHot},
-    Pass{{"float-inputs", "inputs of whole numbers that are cast to floats → inputs of floats",
+    Pass{{"float-inputs", "inputs of whole numbers that become floats at once → inputs of floats",
           &RewriteOptions::floatInputs},
          floatInputs},
     Pass{

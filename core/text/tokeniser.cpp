@@ -324,8 +324,9 @@ struct Tokeniser::Parts
     std::optional<Decoder> decoder;
     std::optional<base::Error> undecodable; ///< why there is no decoder although the file has one
     AddedTokens added;
-    bool isByteLevel = false;    ///< tokens are written in visible bytes
-    bool writesSpacesAs = false; ///< spaces are written as "▁"
+    bool isByteLevel = false;       ///< tokens are written in visible bytes
+    bool writesSpacesAs = false;    ///< spaces are written as "▁"
+    std::optional<TokenId> padding; ///< that the file names
 
     [[nodiscard]] const Normaliser* normaliserOrNone() const { return normaliser ? &*normaliser : nullptr; }
 };
@@ -396,6 +397,10 @@ Result<Tokeniser> Tokeniser::ofText(const JsonText& text)
         parts->isByteLevel = parts->isByteLevel || written.find("\"ByteLevel\"") != std::string::npos;
         parts->writesSpacesAs = parts->writesSpacesAs || written.find(kSpaceSign) != std::string::npos;
     }
+    const nlohmann::json* const padding = root.find("padding");
+    const bool saysPadding = padding != nullptr && padding->is_object() && padding->contains("pad_id") &&
+                             padding->at("pad_id").is_number_unsigned();
+    parts->padding = saysPadding ? std::optional(padding->at("pad_id").get<TokenId>()) : std::nullopt;
     RETRO_TRY(parts->added, AddedTokens::read(root, parts->model->vocabulary(), parts->normaliserOrNone()));
     return Tokeniser(std::move(parts));
 }
@@ -546,6 +551,15 @@ std::optional<TokenId> Tokeniser::find(std::string_view written) const
 {
     const auto added = m_parts->added.find(written);
     return added ? added : m_parts->model->vocabulary().find(written);
+}
+
+std::optional<TokenId> Tokeniser::padding() const
+{
+    std::optional<TokenId> id = m_parts->padding;
+    for (const char* const written : {"[PAD]", "<pad>", "<|pad|>"}) {
+        id = id ? id : find(written);
+    }
+    return id;
 }
 
 bool Tokeniser::isSpecial(TokenId id) const

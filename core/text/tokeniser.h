@@ -57,6 +57,8 @@ public:
     [[nodiscard]] std::optional<TokenId> findBytes(std::string_view bytes) const;
     /// The number of a token, as the vocabulary writes it.
     [[nodiscard]] std::optional<TokenId> find(std::string_view written) const;
+    /// The token that fills a text up to a length: that of the file's padding, else [PAD], <pad> or <|pad|>.
+    [[nodiscard]] std::optional<TokenId> padding() const;
     /// Whether it is one of those that stand for no text, such as <|end_of_text|>.
     [[nodiscard]] bool isSpecial(TokenId id) const;
     /// Largest number of a token, and one.

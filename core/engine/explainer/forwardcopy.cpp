@@ -243,9 +243,14 @@ Result<void> ForwardCopy::write()
     const graph::Graph& graph = m_model.graph();
     for (const graph::ValueId input : graph.inputs()) {
         const graph::Value& value = graph.value(input);
-        const ValueId given = m_builder.addInput(value.name, value.given.value_or(value.dtype), value.shape);
+        const ValueId given =
+            m_builder.addInput(value.name, value.given ? value.given->type : value.dtype, value.shape);
         const bool isOther = value.given || (tensor::isFloating(value.dtype) && value.dtype != typeOf(input));
-        m_copy[input.index()] = isOther ? m_steps.asFloat(given) : given;
+        ValueId& copy = m_copy[input.index()] = isOther ? m_steps.asFloat(given) : given;
+        if (value.given && value.given->zero != 0) {
+            copy = m_steps.subtract(copy, m_steps.scalar(value.given->zero));
+        }
+        copy = value.given ? m_steps.scaled(copy, value.given->scale) : copy;
     }
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         const graph::ValueId id(i);

@@ -4,6 +4,7 @@
 #include "core/engine/explain/automaticrules.h"
 #include "core/engine/explain/oraclecheck.h"
 #include "core/engine/explain/runforward.h"
+#include "core/engine/input/fittedinput.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>
@@ -26,9 +27,15 @@ Result<std::vector<tensor::Tensor>> inputsOf(const LoadedModel& graph, const Exp
                                              const RelevanceGraph& written, const ExplainResult& explained)
 {
     std::vector<tensor::Tensor> inputs = request.inputs;
+    const graph::Graph& own = explained.model->graph();
     for (std::size_t i = 0; i < inputs.size(); ++i) { // other runtimes take no other type
         const tensor::DType type = graph.graph()->value(graph.graph()->inputs()[i]).dtype;
-        inputs[i] = tensor::isFloating(type) && tensor::isFloating(inputs[i].dtype()) ? inputs[i].to(type) : inputs[i];
+        const auto& given = own.value(own.inputs()[i]).given;
+        if (tensor::isFloating(inputs[i].dtype()) && given) {
+            inputs[i] = numbersOf(inputs[i], *given);
+        } else if (tensor::isFloating(type) && tensor::isFloating(inputs[i].dtype())) {
+            inputs[i] = inputs[i].to(type);
+        }
     }
     if (written.chooser.empty()) {
         return inputs;

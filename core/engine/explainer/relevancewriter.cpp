@@ -4,6 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/explainer/forwardcopy.h"
+#include "core/engine/explainer/maskedbranches.h"
 #include "core/engine/explainer/relevancesite.h"
 #include "core/engine/model/prepare.h"
 #include "core/graph/contentdigest.h"
@@ -67,7 +68,8 @@ public:
     Writer(const Prepared& prepared, const ExplainRequest& request, const RelevanceGraphForm& form,
            const LoadedModel& loaded, std::vector<SymbolicShape> shapes, const std::stop_token& stop)
         : m_prepared(prepared), m_model(*prepared.model), m_graph(m_model.graph()), m_request(request), m_form(form),
-          m_loaded(loaded), m_shapes(std::move(shapes)), m_stop(stop), m_builder(m_graph.name() + "-relevance")
+          m_loaded(loaded), m_shapes(std::move(shapes)), m_stop(stop), m_masked(m_model),
+          m_builder(m_graph.name() + "-relevance")
     {}
 
     Result<RelevanceGraph> write()
@@ -526,7 +528,35 @@ private:
                            std::move(arrived),
                            lrp::trackedSlots(order, id)};
         site.samples = m_samples ? &*m_samples : nullptr;
+        guardMasked(site);
         return relevanceParts(site);
+    }
+
+    /// Another number in the place of forward values of a masked branch at which nothing arrives.
+    void guardMasked(RelevanceSite& site)
+    {
+        const bool isLayer = site.structure().kind() == ops::StructureKind::LinearMap;
+        const bool isGuarded = site.outputs.size() == 1 && (isLayer || isOfPlaces(m_model, site.id));
+        const auto isMasked = [&](graph::ValueId value) { return value.isValid() && m_masked.contains(value); };
+        if (!isGuarded || (!isMasked(site.node.outputs[0]) && std::ranges::none_of(site.node.inputs, isMasked))) {
+            return;
+        }
+        RelevanceSteps& steps = site.steps;
+        const ValueId one = steps.scalar(1);
+        const ValueId isNone = steps.op("Equal", {site.relevance[0], steps.scalar(0)});
+        if (isMasked(site.node.outputs[0])) {
+            ValueId& y = site.outputs[0];
+            const ValueId isWrong = steps.op("Or", {steps.op("IsNaN", {y}), steps.op("IsInf", {y})});
+            y = steps.where(steps.op("And", {isNone, isWrong}), one, y);
+        }
+        for (std::size_t slot = 0; slot < site.operands.size(); ++slot) {
+            ValueId& x = site.operands[slot];
+            if (isLayer && isMasked(site.node.inputs[slot])) {
+                x = steps.where(steps.op("IsNaN", {x}), one, x);
+            } else if (!isLayer && site.isTracked(slot) && site.shape(slot) == site.outputShape()) {
+                x = steps.where(isNone, one, x); // slopes may be infinite there
+            }
+        }
     }
 
     [[nodiscard]] std::vector<ValueId> copies(const std::vector<graph::ValueId>& values)
@@ -669,6 +699,7 @@ private:
     const LoadedModel& m_loaded;
     std::vector<SymbolicShape> m_shapes; ///< by value; none where no axis is free
     const std::stop_token& m_stop;
+    MaskedBranches m_masked;
     graph::GraphBuilder m_builder;
     std::optional<ForwardCopy> m_forward;
     std::optional<SampleBindings> m_samples;

@@ -240,7 +240,7 @@ IntegerRange integersFor(const Graph& graph, ValueId input, std::int64_t length)
     if (says(value.name, "position") || says(value.name, "pos_id")) {
         return {0, std::max<std::int64_t>(length - 1, 0), false};
     }
-    const Range whole = ofType(value.given.value_or(value.dtype));
+    const Range whole = ofType(value.given ? value.given->type : value.dtype);
     return {whole.first, whole.second, false};
 }
 

@@ -108,11 +108,13 @@ bool holdsWholeNumbers(const graph::Value& input)
     return input.given || (!tensor::isFloating(input.dtype) && !tensor::isNarrow(input.dtype));
 }
 
-/// A picture as bytes, where nobody says otherwise.
+/// A picture as bytes, where nobody says otherwise; from −128 on where they have a sign.
 Result<Tensor> pictureInWholeNumbers(const PixelArray& picture, const graph::Value& input, PictureOptions options)
 {
     const bool isUsual = options.low == 0 && options.high == 1 && options.mean.empty() && options.deviation.empty();
-    options.high = isUsual ? 255 : options.high;
+    const bool hasSign = (input.given ? input.given->type : input.dtype) == tensor::DType::Int8;
+    options.low = isUsual && hasSign ? -128 : options.low;
+    options.high = isUsual ? options.low + 255 : options.high;
     RETRO_TRY(const Tensor made, pictureToInput(picture, input, options));
     tensor::TensorBuffer whole(tensor::DType::Int64, made.shape());
     std::int64_t* to = whole.data<std::int64_t>();
@@ -246,10 +248,32 @@ Result<std::size_t> positionOf(const InputSource& source, const graph::Graph& gr
 
 } // namespace
 
+Tensor floatsOf(const Tensor& numbers, const graph::GivenNumbers& given)
+{
+    const Tensor wide = numbers.to(tensor::DType::Float64).contiguous();
+    tensor::TensorBuffer buffer(tensor::DType::Float32, numbers.shape());
+    std::ranges::transform(wide.span<double>(), buffer.data<float>(), [&](double number) {
+        return static_cast<float>(number - given.zero) * static_cast<float>(given.scale);
+    });
+    return std::move(buffer).freeze();
+}
+
+Tensor numbersOf(const Tensor& floats, const graph::GivenNumbers& given)
+{
+    const Tensor wide = floats.to(tensor::DType::Float64).contiguous();
+    tensor::TensorBuffer buffer(tensor::DType::Float64, floats.shape());
+    std::ranges::transform(wide.span<double>(), buffer.data<double>(),
+                           [&](double number) { return std::nearbyint(number / given.scale) + given.zero; });
+    return std::move(buffer).freeze().to(given.type);
+}
+
 Result<Tensor> fittedInput(Tensor data, const graph::Value& input)
 {
     if (input.shape && input.shape->empty() && data.size() == 1) {
         data = data.reshaped({});
+    }
+    if (input.given && (input.given->scale != 1 || input.given->zero != 0)) {
+        return floatsOf(data, *input.given);
     }
     if (input.dtype == tensor::DType::BFloat16 && data.dtype() == tensor::DType::UInt16) {
         return Tensor(input.dtype, data.shape(), data.strides(), data.offset(), data.storage()); // its bits

@@ -35,8 +35,8 @@ struct PastExtents
 class InputFiller
 {
 public:
-    InputFiller(const LoadedModel& model, std::vector<Tensor>& inputs)
-        : m_model(model), m_graph(*model.graph()), m_inputs(inputs)
+    InputFiller(const LoadedModel& model, std::vector<Tensor>& inputs, std::int64_t padding)
+        : m_model(model), m_graph(*model.graph()), m_inputs(inputs), m_padding(padding)
     {}
 
     [[nodiscard]] base::Result<std::vector<std::string>> run()
@@ -140,8 +140,12 @@ private:
         }
         if (isMask(input)) {
             const std::int64_t all = m_past + lengthFor(input);
-            m_inputs[i] = Tensor::full(DType::Int64, {m_batch, all}, 1).to(input.dtype);
-            m_filled.push_back(fmt::format("{}: 1 for {} tokens", input.name, all));
+            std::vector<std::int64_t> mask(static_cast<std::size_t>(m_batch * all), 1);
+            for (std::int64_t at = 0; at < m_batch * m_padding; ++at) {
+                mask[static_cast<std::size_t>((at / m_padding + 1) * all - 1 - at % m_padding)] = 0;
+            }
+            m_inputs[i] = Tensor::of<std::int64_t>({m_batch, all}, mask).to(input.dtype);
+            m_filled.push_back(fmt::format("{}: 1 for {} tokens", input.name, all - m_padding));
         } else if (has(input, "position_ids")) {
             const std::int64_t tokens = lengthFor(input);
             std::vector<std::int64_t> positions;
@@ -306,6 +310,7 @@ private:
     const graph::Graph& m_graph;
     std::vector<Tensor>& m_inputs;
     std::vector<std::string> m_filled;
+    std::int64_t m_padding;
     std::int64_t m_batch = 0;
     std::int64_t m_tokens = 0;
     std::map<std::string, std::int64_t>
@@ -315,9 +320,10 @@ private:
 
 } // namespace
 
-base::Result<std::vector<std::string>> fillLanguageInputs(const LoadedModel& model, std::vector<Tensor>& inputs)
+base::Result<std::vector<std::string>> fillLanguageInputs(const LoadedModel& model, std::vector<Tensor>& inputs,
+                                                          std::int64_t padding)
 {
-    return InputFiller(model, inputs).run();
+    return InputFiller(model, inputs, padding).run();
 }
 
 } // namespace retro::engine

@@ -18,9 +18,10 @@ namespace retro::engine
 /// The tokens are the input `input_ids` (batch × tokens), or `inputs_embeds`, and must be there. A past is an input of
 /// four axes whose name has "past" in it; it gets no rows, or as many rows as its window has keys where the model keeps
 /// a window alone. Its heads and width are declared, or follow from `genai_config.json` or `config.json` beside the
-/// model, or from the graph. With a past that is given the mask covers it, and positions begin behind it.
+/// model, or from the graph. With a past that is given the mask covers it, and positions begin behind it. The mask is 0
+/// at the last `padding` tokens.
 /// Errors (Input): a past whose width nothing tells (it names the input, and what to give).
-[[nodiscard]] base::Result<std::vector<std::string>> fillLanguageInputs(const LoadedModel& model,
-                                                                        std::vector<tensor::Tensor>& inputs);
+[[nodiscard]] base::Result<std::vector<std::string>>
+fillLanguageInputs(const LoadedModel& model, std::vector<tensor::Tensor>& inputs, std::int64_t padding = 0);
 
 } // namespace retro::engine

@@ -198,6 +198,8 @@ std::optional<LanguageModel> languageModel(const LoadedModel& model)
     language.asksWords = language.hasRows && (!last || areWords(*last, language.words));
     language.predicts = language.hasRows && language.words > 0 && last == language.words;
     language.scoresLast = language.hasRows && shape && (*shape)[1].extent == 1;
+    const auto& tokens = graph.value(language.tokens).shape;
+    language.length = tokens && tokens->size() == 2 && !language.asksWords ? tokens->back().extent.value_or(0) : 0;
     language.source = language.asksWords ? textOfEncoder(graph, found, input) : std::nullopt;
     return language;
 }
@@ -221,7 +223,8 @@ std::int64_t wordsOf(const LoadedModel& model, std::size_t input)
 
 Result<std::vector<Tensor>> languageInputs(const LoadedModel& model, const LanguageModel& language,
                                            const Question& question, const PictureDecoder& decode,
-                                           std::span<const std::int64_t> tokens, std::span<const std::int64_t> source)
+                                           std::span<const std::int64_t> tokens, std::span<const std::int64_t> source,
+                                           std::int64_t padding)
 {
     const Graph& graph = *model.graph();
     const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
@@ -249,7 +252,7 @@ Result<std::vector<Tensor>> languageInputs(const LoadedModel& model, const Langu
             RETRO_TRY(inputs[place], readInput(given.source, graph, *at, options, decode, card));
         }
     }
-    RETRO_CHECK(fillLanguageInputs(model, inputs));
+    RETRO_CHECK(fillLanguageInputs(model, inputs, padding));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].isValid()) {
             const std::string& name = graph.value(graph.inputs()[i]).name;

@@ -25,6 +25,7 @@ struct LanguageModel
     bool hasRows = true;     ///< the scores have a row for each token, as far as they say
     bool asksWords = true;   ///< these rows are of words, as far as they say; else they are of other classes
     bool scoresLast = false; ///< the rows are left out but for that of the last token
+    std::int64_t length = 0; ///< tokens that the input of a model of classes always has; 0 = any number of them
     std::optional<std::size_t> source = {}; ///< position of the tokens that an encoder reads, beside those of a decoder
 };
 
@@ -41,10 +42,10 @@ struct LanguageModel
 [[nodiscard]] std::int64_t wordsOf(const LoadedModel& model, std::size_t input);
 
 /// The tensors of all inputs: these tokens, those of `source` for the encoder, what the question gives, and what can be
-/// made: masks of ones, the positions of the tokens. Errors: as resolveInputs().
+/// made: masks of ones, with 0 at the last `padding` tokens, the positions of the tokens. Errors: as resolveInputs().
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>>
 languageInputs(const LoadedModel& model, const LanguageModel& language, const Question& question,
                const PictureDecoder& decode, std::span<const std::int64_t> tokens,
-               std::span<const std::int64_t> source = {});
+               std::span<const std::int64_t> source = {}, std::int64_t padding = 0);
 
 } // namespace retro::engine

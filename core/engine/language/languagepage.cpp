@@ -303,7 +303,7 @@ std::string tokenTable(const LanguageReport& report)
     std::string table = "<table><thead><tr><th>position</th><th>token</th><th>id</th><th>relevance</th><th>share</th>"
                         "</tr></thead><tbody>\n";
     const std::vector<double> shares = report.shares();
-    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
+    for (std::size_t i = 0; i < report.shown(); ++i) {
         table += fmt::format("<tr><td class=\"f\">{}</td><td dir=\"auto\">{}</td><td class=\"f\">{}</td>"
                              "<td class=\"f\">{:+.6g}</td><td class=\"f\">{:.1f} %</td></tr>\n",
                              report.placeOf(i), xmlText(lineText(report.tokens[i].text)), report.tokens[i].id,
@@ -345,13 +345,14 @@ std::string languagePage(const LanguageReport& report)
 {
     const nlohmann::json rows = pageRows(report);
     nlohmann::json data{{"rows", rows}};
-    std::vector<LanguageToken> tokens = report.tokens;
+    std::vector<LanguageToken> tokens(report.tokens.begin(), report.tokens.begin() + std::ssize(report.tokens) -
+                                                                 static_cast<std::ptrdiff_t>(report.padding));
     tokens.insert(tokens.end(), report.generatedTokens.begin(), report.generatedTokens.end());
     std::string words;
     const std::vector<double> shares = report.shares();
     for (const PageWord& word : pageWords(tokens)) {
         words += report.source > 0 && word.first == report.source ? kNextText : "";
-        const bool isGenerated = word.first >= report.tokens.size();
+        const bool isGenerated = word.first >= report.shown();
         double sum = 0;
         double share = 0;
         for (std::size_t i = word.first; !isGenerated && i < std::min(word.first + word.count, report.relevance.size());

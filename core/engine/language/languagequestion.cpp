@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -193,6 +194,50 @@ Result<std::vector<LanguageToken>> tokensOfDecoder(const LoadedModel& model, con
                       "input '" + name + "'");
 }
 
+/// The token that fills a text up. Errors (Usage): nothing says which.
+Result<std::int64_t> paddingToken(const LoadedModel& model, const LanguageQuestion& asked)
+{
+    if (const auto id = asked.words.tokeniser() == nullptr ? std::nullopt : asked.words.tokeniser()->padding()) {
+        return *id;
+    }
+    for (const ModelConfig& config : modelConfigs(model)) {
+        if (const auto id = config.number({"pad_token_id"}, 0)) {
+            return *id;
+        }
+    }
+    return usageError(fmt::format(
+        "the model reads texts of {} tokens, this one has {}, and nothing says which token fills it up; put "
+        "a tokenizer.json with padding, or a config.json with pad_token_id, beside the model, or give "
+        "--input {}=FILE.npy",
+        asked.language.length, asked.tokens.size(), nameOfInput(model, asked.language.input)));
+}
+
+/// A text for an input of fixed length is filled up, or loses tokens in front of those that end every text.
+Result<void> takeLength(const LoadedModel& model, LanguageQuestion& asked)
+{
+    const std::int64_t length = asked.language.length;
+    const auto count = std::ssize(asked.tokens);
+    if (length == 0 || count == length) {
+        return {};
+    }
+    if (count < length) {
+        RETRO_TRY(const std::int64_t id, paddingToken(model, asked));
+        asked.padding = length - count;
+        const std::vector<std::int64_t> ids(static_cast<std::size_t>(asked.padding), id);
+        std::ranges::move(asked.words.tokensOf(ids), std::back_inserter(asked.tokens));
+        return {};
+    }
+    const auto lastOfText = std::ranges::find_if(asked.tokens.rbegin(), asked.tokens.rend(),
+                                                 [](const LanguageToken& token) { return token.place.has_value(); });
+    const bool isText = lastOfText != asked.tokens.rend();
+    const std::int64_t ends = isText ? std::min(lastOfText - asked.tokens.rbegin(), length - 1) : 0;
+    asked.tokens.erase(asked.tokens.begin() + (length - ends), asked.tokens.end() - ends);
+    asked.warnings.push_back(fmt::format("the text has {} tokens, and the model reads {}: the last {} of it are left "
+                                         "out; give a shorter text to have all of it explained",
+                                         count, length, count - length));
+    return {};
+}
+
 /// Fills in the tokens of the text.
 Result<void> takeTextTokens(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
                             LanguageQuestion& asked)
@@ -206,6 +251,9 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
     }
     RETRO_TRY(asked.tokens, readTokens(model, question, source, decode, asked));
     RETRO_CHECK(checkTokens(model, input, asked.tokens));
+    if (source.empty() || source.ends_with(".txt")) {
+        RETRO_CHECK(takeLength(model, asked));
+    }
     if (!language.source) {
         return {};
     }
@@ -239,7 +287,7 @@ Result<void> checkScored(const LanguageQuestion& asked, std::int64_t position, c
 /// The position of --position, or those of --positions.
 Result<void> takePositions(const Question& question, LanguageQuestion& asked)
 {
-    const auto count = std::ssize(asked.tokens);
+    const auto count = std::ssize(asked.tokens) - asked.padding;
     if (question.positions.empty()) {
         RETRO_TRY(asked.position, placeAmong(wholeOf(question.position, -1), count, "--position"));
         return checkScored(asked, asked.position, "--position");
@@ -458,7 +506,8 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     RETRO_CHECK(takeContinuation(question, asked));
     RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
-    RETRO_TRY(asked.inputs, languageInputs(model, *language, question, decode, ids, idsOf(asked.source)));
+    RETRO_TRY(asked.inputs,
+              languageInputs(model, *language, question, decode, ids, idsOf(asked.source), asked.padding));
     const std::int64_t steps = asked.continued.empty() ? asked.generates : std::ssize(asked.continued);
     RETRO_CHECK(checkPositions(model, *language, asked.inputs, steps));
     return std::optional<LanguageQuestion>(std::move(asked));
@@ -547,6 +596,7 @@ Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel
     report.tokens = asked.source;
     report.tokens.insert(report.tokens.end(), asked.tokens.begin(), asked.tokens.end());
     report.source = asked.source.size();
+    report.padding = static_cast<std::size_t>(asked.padding);
     report.inputs = {nameOfInput(model, asked.language.input)};
     if (asked.language.source) {
         report.inputs.insert(report.inputs.begin(), nameOfInput(model, *asked.language.source));

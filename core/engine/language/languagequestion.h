@@ -27,6 +27,7 @@ struct LanguageQuestion
     LanguageWords words;
     std::string text;                  ///< as given; empty for numbers
     std::vector<LanguageToken> tokens; ///< of the text; of an encoder and a decoder, of that of the decoder
+    std::int64_t padding = 0;          ///< how many of them at the end fill an input of fixed length up
     std::vector<LanguageToken> source; ///< of the text that the encoder reads
     std::string decoder;               ///< then: name of the input of `tokens`
     std::vector<std::string> labels;   ///< of the classes, where the scores are of no words

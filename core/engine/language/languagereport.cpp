@@ -77,7 +77,7 @@ std::string shownToken(const std::string& token)
 
 std::vector<std::size_t> shownTokens(const LanguageReport& report)
 {
-    std::vector<std::size_t> shown(report.tokens.size());
+    std::vector<std::size_t> shown(report.shown());
     std::iota(shown.begin(), shown.end(), std::size_t{0});
     if (shown.size() > kMostLines) {
         std::ranges::stable_sort(shown, [&](std::size_t a, std::size_t b) {
@@ -435,9 +435,15 @@ std::vector<std::string> reportLines(const LanguageReport& report)
         lines.push_back(inputOf(report, report.source) + ":");
     }
     addCells(report, {own, shown.end()}, lines);
-    if (shown.size() < report.tokens.size()) {
+    if (shown.size() < report.shown()) {
         lines.push_back(
-            fmt::format("  … the {} largest of {} tokens; tokens.csv has all", shown.size(), report.tokens.size()));
+            fmt::format("  … the {} largest of {} tokens; tokens.csv has all", shown.size(), report.shown()));
+    }
+    if (report.padding > 0) {
+        const double sum = std::accumulate(report.relevance.begin() + std::ssize(report.relevance) -
+                                               static_cast<std::ptrdiff_t>(report.padding),
+                                           report.relevance.end(), 0.0);
+        lines.push_back(fmt::format("  … and {} tokens of padding, with {:.4g} in all", report.padding, sum));
     }
     const std::vector<LanguageToken> all = tokensBeforeSteps(report);
     for (std::size_t i = 0; i < report.generated.size(); ++i) {

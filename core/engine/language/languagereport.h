@@ -78,6 +78,7 @@ struct LanguageReport : LayerParts
     std::string text;                  ///< as it was given; empty for numbers
     std::vector<LanguageToken> tokens; ///< of the explained text; in front of them those that an encoder reads
     std::size_t source = 0;            ///< how many of them are those
+    std::size_t padding = 0;           ///< how many of them at the end fill an input of fixed length up
     std::vector<std::string> inputs;   ///< names of the inputs of these texts, in their order
     std::vector<double> relevance;     ///< per token
     std::string composite;
@@ -101,6 +102,8 @@ struct LanguageReport : LayerParts
 
     /// Shares of the tokens in Σ |R|; 0 where all are 0.
     [[nodiscard]] std::vector<double> shares() const;
+    /// Tokens without those that fill an input up.
+    [[nodiscard]] std::size_t shown() const { return tokens.size() - padding; }
     /// The number of a token in its own text.
     [[nodiscard]] std::size_t placeOf(std::size_t token) const { return token < source ? token : token - source; }
 };

@@ -2,6 +2,7 @@
 #include "core/engine/verify/rewritechecks.h"
 
 #include "core/base/cancel.h"
+#include "core/engine/input/fittedinput.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/verify/gradientchecks.h"
 #include "core/engine/verify/tapechecks.h"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -20,6 +22,7 @@ namespace retro::engine
 
 using base::Result;
 using rewrite::RewriteName;
+using rewrite::RewriteOptions;
 using tape::Bundle;
 using tape::Id;
 using tensor::Tensor;
@@ -32,6 +35,11 @@ constexpr double kMostDeviation = 1e-6;
 
 constexpr const char* kRewriteStatement =
     "behind this rewrite P5 to P7 hold, and outputs and gradient are those of the graph before it";
+
+/// They open a way for gradients where there was none: the others are compared behind them.
+constexpr std::array kOpening{&RewriteOptions::dequantise, &RewriteOptions::lookUpOneHot, &RewriteOptions::floatInputs};
+
+bool isOpening(const RewriteName& name) { return std::ranges::find(kOpening, name.option) != kOpening.end(); }
 
 /// Normal numbers in the shape of `like`.
 Tensor seedLike(const Tensor& like, std::uint64_t seed)
@@ -74,7 +82,9 @@ public:
     {
         m_options = rewrite::noRewrites();
         m_options.passThrough = model.rewritten.options.passThrough;
-        m_options.dequantise = isOpened(); // without it no gradient passes that others could be compared with
+        for (const RewriteName& name : rewrite::rewriteNames()) {
+            m_options.*name.option = isOpening(name) && hasChanged(name);
+        }
     }
 
     Result<PropertyResults> run()
@@ -82,8 +92,10 @@ public:
         PropertyResults results;
         for (const RewriteName& name : rewrite::rewriteNames()) {
             if (hasChanged(name)) {
-                const bool opens = name.option == &rewrite::RewriteOptions::dequantise;
-                RETRO_TRY(results.emplace_back(), opens ? checkOpening(name) : checkNext(name));
+                const bool isQuantised = name.option == &RewriteOptions::dequantise;
+                RETRO_TRY(results.emplace_back(), isQuantised       ? checkLevels(name)
+                                                  : isOpening(name) ? checkFirstFloats(name)
+                                                                    : checkNext(name));
             }
         }
         return results;
@@ -97,32 +109,36 @@ private:
         });
     }
 
-    /// True when quantised values became floats.
-    [[nodiscard]] bool isOpened() const
+    /// The inputs as a graph with other rewrites takes them.
+    [[nodiscard]] std::vector<Tensor> inputsFor(const graph::Graph& graph) const
     {
-        return std::ranges::any_of(rewrite::rewriteNames(), [&](const RewriteName& name) {
-            return name.option == &rewrite::RewriteOptions::dequantise && hasChanged(name);
-        });
+        std::vector<Tensor> inputs = m_inputs;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const auto& given = m_model.graph()->value(m_model.graph()->inputs()[i]).given;
+            const bool isWhole = given && !tensor::isFloating(graph.value(graph.inputs()[i]).dtype);
+            inputs[i] = isWhole && tensor::isFloating(inputs[i].dtype()) ? numbersOf(inputs[i], *given) : inputs[i];
+        }
+        return inputs;
     }
 
     /// All outputs in double, of the graph with these rewrites.
-    Result<std::vector<Tensor>> outputsWith(const rewrite::RewriteOptions& options) const
+    Result<std::vector<Tensor>> outputsWith(const RewriteOptions& options) const
     {
         LoadedModel changed(m_model);
         RETRO_TRY(changed.rewritten, rewrite::rewrite(m_model.rewritten.before, options, m_stop));
-        RETRO_TRY(const auto bound, bindModel(changed, m_inputs, execute::Precision::Double, nullptr, m_stop));
-        std::vector<Tensor> wide;
-        for (const Tensor& input : m_inputs) {
-            wide.push_back(tensor::isFloating(input.dtype()) ? input.to(tensor::DType::Float64) : input);
+        std::vector<Tensor> wide = inputsFor(*changed.graph());
+        RETRO_TRY(const auto bound, bindModel(changed, wide, execute::Precision::Double, nullptr, m_stop));
+        for (Tensor& input : wide) {
+            input = tensor::isFloating(input.dtype()) ? input.to(tensor::DType::Float64) : input;
         }
         RETRO_TRY(execute::ForwardResult run, execute::forward(bound, wide, execute::SavePolicy::Nothing, m_stop));
         return std::move(run.outputs);
     }
 
-    /// A rewrite that opens a way for gradients where there was none: the outputs alone can be compared.
-    Result<PropertyResult> checkOpening(const RewriteName& name) const
+    /// No gradient passes levels: the outputs alone can be compared.
+    Result<PropertyResult> checkLevels(const RewriteName& name) const
     {
-        rewrite::RewriteOptions closed = m_options;
+        RewriteOptions closed = m_options;
         closed.*name.option = false;
         const Result<std::vector<Tensor>> before = outputsWith(closed);
         if (!before.ok()) { // an operator that is known by what it stands for alone
@@ -146,12 +162,13 @@ private:
             fmt::format("outputs differ by at most {:.2g} of the largest; gradients pass behind it alone", most));
     }
 
-    /// The graph with the rewrites so far.
-    Result<Seeded> seeded() const
+    /// The graph with these rewrites.
+    Result<Seeded> seeded(const RewriteOptions& options, FirstTracked first = FirstTracked::FirstFloatsIfNeeded) const
     {
         LoadedModel changed(m_model);
-        RETRO_TRY(changed.rewritten, rewrite::rewrite(m_model.rewritten.before, m_options, m_stop));
-        RETRO_TRY(TargetTape subject, targetTape(changed, m_inputs, m_target, execute::Precision::Double, m_stop));
+        RETRO_TRY(changed.rewritten, rewrite::rewrite(m_model.rewritten.before, options, m_stop));
+        RETRO_TRY(TargetTape subject, targetTape(changed, inputsFor(*changed.graph()), m_target,
+                                                 execute::Precision::Double, m_stop, first));
         const Tensor start = seedLike(subject.start, m_seed);
         auto slots =
             tape::denseLoop<Bundle>(subject.made.tape, tape::oneSeed(subject.made.tape, subject.target, Bundle(start)));
@@ -166,27 +183,12 @@ private:
     Result<PropertyResult> checkNext(const RewriteName& name)
     {
         if (!m_before) {
-            RETRO_TRY(m_before, seeded());
+            RETRO_TRY(m_before, seeded(m_options));
         }
         m_options.*name.option = true;
         RETRO_CHECK(base::checkStop(m_stop));
-        return check(name);
-    }
-
-    Result<PropertyResult> check(const RewriteName& name)
-    {
-        RETRO_TRY(Seeded after, seeded());
-        RETRO_TRY(const PropertyResults tape,
-                  checkTape(after.subject.made, after.subject.target, after.subject.start, m_stop));
-        RETRO_TRY(const PropertyResult whole,
-                  checkWhole(after.subject.made, after.subject.target, after.subject.start, m_seed, m_stop));
-        Counterexample wrong = firstViolated(tape);
-        if (wrong.text.empty() && whole.state == PropertyState::Violated) {
-            wrong = {whole.detail, whole.node};
-        }
-        if (wrong.text.empty()) {
-            RETRO_TRY(wrong, differingOutput(after.subject.made));
-        }
+        RETRO_TRY(Seeded after, seeded(m_options));
+        RETRO_TRY(Counterexample wrong, wrongOfItself(after.subject));
         double most = 0;
         if (wrong.text.empty()) {
             wrong = differing(after, most);
@@ -194,6 +196,60 @@ private:
         m_before = std::move(after);
         return judged(std::string(name.name), kRewriteStatement, wrong,
                       fmt::format("target and gradients differ by at most {:.2g} of the largest", most));
+    }
+
+    /// A rewrite before which no gradient reaches the input: what is behind the first floats is compared.
+    Result<PropertyResult> checkFirstFloats(const RewriteName& name) const
+    {
+        RewriteOptions closed = m_options;
+        closed.*name.option = false;
+        RETRO_TRY(const Seeded before, seeded(closed, FirstTracked::FirstFloats));
+        RETRO_TRY(const Seeded after, seeded(m_options));
+        RETRO_TRY(Counterexample wrong, wrongOfItself(after.subject));
+        double most = 0;
+        std::size_t compared = 0;
+        const tape::ModelTape& made = after.subject.made;
+        for (Id id = made.tape.size(); wrong.text.empty() && id-- > 0;) {
+            const auto same = made.valueOf[id].isValid() ? before.subject.made.model->graph().findValue(made.nameOf(id))
+                                                         : std::nullopt;
+            const Id other = same ? before.subject.made.idOf[same->index()] : tape::ModelTape::kNowhere;
+            const bool isBoth = other != tape::ModelTape::kNowhere && made.tape.cell(id).isTracked &&
+                                before.subject.made.tape.cell(other).isTracked;
+            if (!isBoth) {
+                continue;
+            }
+            ++compared;
+            const double value =
+                deviation(made.tape.cell(id).value.only(), before.subject.made.tape.cell(other).value.only());
+            const double slope = deviation(gradientOf(after, id), gradientOf(before, other));
+            most = std::max({most, value, slope});
+            if (most > kMostDeviation) {
+                wrong = {fmt::format("{} {} differs by {:.3g} of its largest element",
+                                     slope > kMostDeviation ? "the gradient of" : "the value", made.nameOf(id), most),
+                         nodeAt(made, id)};
+            }
+        }
+        return judged(std::string(name.name), kRewriteStatement, wrong,
+                      fmt::format("{} values behind the first floats and their gradients differ by at most {:.2g} of "
+                                  "the largest; before it no gradient reaches whole numbers",
+                                  compared, most));
+    }
+
+    static Tensor gradientOf(const Seeded& one, Id id)
+    {
+        return one.slots[id].tensors.empty() ? Tensor() : one.slots[id].only();
+    }
+
+    /// P5 to P7 of a tape, and a pass that keeps nothing.
+    Result<Counterexample> wrongOfItself(const TargetTape& subject) const
+    {
+        RETRO_TRY(const PropertyResults tape, checkTape(subject.made, subject.target, subject.start, m_stop));
+        RETRO_TRY(const PropertyResult whole, checkWhole(subject.made, subject.target, subject.start, m_seed, m_stop));
+        const Counterexample wrong = firstViolated(tape);
+        if (!wrong.text.empty() || whole.state == PropertyState::Violated) {
+            return wrong.text.empty() ? Counterexample{whole.detail, whole.node} : wrong;
+        }
+        return differingOutput(subject.made);
     }
 
     /// A forward pass that keeps nothing, in which nodes may write over what dies there, gives the outputs of the tape.
@@ -234,7 +290,13 @@ private:
         if (most > kMostDeviation) {
             return {fmt::format("the target differs by {:.3g} of its largest element", most)};
         }
+        const auto isFloat = [](const Seeded& one, Id id) {
+            return tensor::isFloating(one.subject.made.tape.cell(id).value.only().dtype());
+        };
         for (Id id = 0; id < m_inputs.size(); ++id) {
+            if (!isFloat(after, id) || !isFloat(*m_before, id)) {
+                continue; // it opens in one of the two alone
+            }
             const double own = deviation(after.slots[id].only(), m_before->slots[id].only());
             if (own > kMostDeviation) {
                 const std::string input = after.subject.made.nameOf(id);
@@ -250,7 +312,7 @@ private:
     const TargetRequest& m_target;
     std::uint64_t m_seed;
     const std::stop_token& m_stop;
-    rewrite::RewriteOptions m_options;
+    RewriteOptions m_options;
     std::optional<Seeded> m_before;
 };
 

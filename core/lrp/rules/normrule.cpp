@@ -170,8 +170,8 @@ private:
         RuleContext divided = context;
         divided.relevance = std::span(&s, 1);
         divided.outputs = z;
-        return balance.closeAs(event::Cause::Gradient,
-                               {algebra::multiplyOver(gradientPart(divided, 0), context.operands[0])});
+        Tensor part = algebra::multiplyOver(gradientPart(divided, 0), context.operands[0]);
+        return balance.closeAs(event::Cause::Gradient, onlySlot(context, 0, std::move(part)));
     }
 
     // share · x ⊙ Jᵀ(R / stab(z)) over all outputs that relevance arrived at.

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace retro::lrp
@@ -83,14 +85,22 @@ NodeId nearestBarrier(const execute::BoundModel& model, ValueId target)
     return found;
 }
 
-/// True for a node that makes floats of an input of integers.
+/// True for a node that makes floats of an input of integers, moved or not.
 bool makesFloatsOfIntegers(const execute::BoundModel& model, const graph::Node& node)
 {
-    const ValueId first = node.inputs.empty() ? ValueId() : node.inputs.front();
-    const bool readsInput =
-        first.isValid() && model.graph().isInput(model.graph().nodeOf(first)) && !model.isConstant(first);
-    return readsInput && !tensor::isFloating(model.typeOf(first).dtype) &&
-           tensor::isFloating(model.typeOf(node.outputs.front()).dtype);
+    if (node.inputs.empty() || !tensor::isFloating(model.typeOf(node.outputs.front()).dtype)) {
+        return false;
+    }
+    const graph::Graph& graph = model.graph();
+    ValueId numbers = node.inputs.front();
+    const auto isComputed = [&] { return numbers.isValid() && !model.isConstant(numbers); };
+    static constexpr std::array<std::string_view, 8> kMoves{"Flatten", "Identity", "Pad",       "Reshape",
+                                                            "Slice",   "Squeeze",  "Transpose", "Unsqueeze"};
+    while (isComputed() && !graph.isInput(graph.nodeOf(numbers)) &&
+           std::ranges::find(kMoves, graph.node(graph.nodeOf(numbers)).op) != kMoves.end()) {
+        numbers = graph.node(graph.nodeOf(numbers)).inputs.front();
+    }
+    return isComputed() && graph.isInput(graph.nodeOf(numbers)) && !tensor::isFloating(model.typeOf(numbers).dtype);
 }
 
 /// A node behind a value that makes floats of an input of integers; invalid when there is none.
@@ -131,10 +141,12 @@ std::string whatToDo(const execute::BoundModel& model, ValueId target)
     }
     const graph::Node& node = model.graph().node(cast);
     const ValueId input = node.inputs.front();
-    return fmt::format("the input \"{}\" is {}, and whole numbers carry no relevance; node '{}' ({}) makes the floats "
+    const bool isInput = model.graph().isInput(model.graph().nodeOf(input));
+    return fmt::format("the {} \"{}\" is {}, and whole numbers carry no relevance; node '{}' ({}) makes the floats "
                        "\"{}\" of it: export the model without that node, so that \"{}\" is its input, and give the "
-                       "same numbers as floats{}",
-                       model.graph().value(input).name, tensor::nameOf(model.typeOf(input).dtype), node.name, node.op,
+                       "floats that it makes{}",
+                       isInput ? "input" : "moved input", model.graph().value(input).name,
+                       tensor::nameOf(model.typeOf(input).dtype), node.name, node.op,
                        model.graph().value(node.outputs.front()).name, model.graph().value(node.outputs.front()).name,
                        wayOut);
 }

@@ -453,6 +453,20 @@ std::optional<Grid> Dequantiser::knownGrid(ValueId levels) const
     return std::nullopt;
 }
 
+bool Dequantiser::isOfInput(ValueId levels) const
+{
+    for (int moves = 0; moves < kMostMoves && levels.isValid(); ++moves) {
+        const graph::Value& value = m_draft.value(levels);
+        if (!value.producer.isValid()) {
+            return value.kind == graph::ValueKind::Input && !tensor::isFloating(value.dtype);
+        }
+        const Node& node = m_draft.node(value.producer);
+        const std::vector<std::size_t> moved = movedOperands(node);
+        levels = moved.empty() ? ValueId() : node.inputs[moved.front()];
+    }
+    return false;
+}
+
 DType Dequantiser::floatTypeOf(const Grid& grid) const
 {
     const DType type = m_draft.value(grid.scale).dtype;

@@ -69,6 +69,9 @@ public:
     /// The grid of a value that was rewritten, or is the result of a quantising node, moved or not.
     [[nodiscard]] std::optional<Grid> knownGrid(ValueId levels) const;
 
+    /// True for levels that an input of the model gives, moved or not.
+    [[nodiscard]] bool isOfInput(ValueId levels) const;
+
     /// A new node with one result of the declared shape of `like`; names are those of the node being rewritten, with
     /// `suffix`.
     ValueId add(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs, ValueId like);

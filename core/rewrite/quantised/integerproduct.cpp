@@ -439,8 +439,9 @@ bool integerProduct(Dequantiser& to, NodeId id)
                 "one per column, in steps of the scales of both operands");
         return false;
     }
-    const ValueId floats = to.tracedFloatsOf(operandOf(node, 0), *grid);
-    if (!floats.isValid()) {
+    const bool isOfInput = to.isOfInput(operandOf(node, 0));
+    ValueId floats = isOfInput ? ValueId() : to.tracedFloatsOf(operandOf(node, 0), *grid);
+    if (!floats.isValid() && !isOfInput) {
         to.note(id, "its operand is not quantised here, or by another zero point");
         return false;
     }
@@ -450,6 +451,7 @@ bool integerProduct(Dequantiser& to, NodeId id)
         return false;
     }
     const Dequantiser::Working working(to, id);
+    floats = isOfInput ? to.floatsOf(operandOf(node, 0), *grid) : floats;
     if (tail) {
         replaceAll(to, id, *tail, *grid, floats, isConvolution);
     } else {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 using namespace retro;
 using namespace retro::engine::testing;
@@ -67,6 +68,48 @@ std::string fault(const Small& small, const std::string& rule, const engine::Rel
     return {};
 }
 
+/// Networks with a branch that is NaN or infinite where a Where replaces it, around the node "layer" in that branch.
+std::vector<Small> masked()
+{
+    std::vector<Small> all;
+    const tensor::Shape shape{2, 5};
+    const auto chosen = [&](const std::string& name, const std::function<ValueId(Writer&, ValueId)>& branch) {
+        ValueId x;
+        Writer writer = start(x, shape);
+        const ValueId isAbove =
+            writer.node("Greater", "above", {x, writer.constant("zero", Tensor::full(tensor::DType::Float32, {}, 0))});
+        const ValueId y = writer.node("Where", "choice", {isAbove, branch(writer, x), x});
+        all.push_back(finished(name, std::move(writer), y, {shape}));
+    };
+    const auto one = [](Writer& w) { return w.constant("one", Tensor::full(tensor::DType::Float32, {}, 1)); };
+    chosen("logarithm", [=](Writer& w, ValueId x) {
+        return w.node("Add", "more", {w.node("Log", "layer", {x}), one(w)});
+    });
+    chosen("sum with a logarithm", [=](Writer& w, ValueId x) {
+        return w.node("Add", "layer", {w.node("Log", "log", {x}), x});
+    });
+    chosen("product with a root", [=](Writer& w, ValueId x) {
+        return w.node("Mul", "layer", {w.node("Sqrt", "root", {x}), x});
+    });
+    chosen("quotient by a root", [=](Writer& w, ValueId x) {
+        return w.node("Div", "layer", {x, w.node("Sqrt", "root", {x})});
+    });
+    chosen("power", [=](Writer& w, ValueId x) {
+        const ValueId exponents = w.constant("exponents", randomTensor({5}, 5, 0.2, 0.8));
+        return w.node("Sub", "less", {w.node("Pow", "layer", {x, exponents}), one(w)});
+    });
+    ValueId x;
+    Writer rows = start(x, shape);
+    const ValueId shift = rows.constant("shift", Tensor::of<float>({2, 1}, std::vector<float>{-9, 9}));
+    const ValueId root = rows.node("Sqrt", "root", {rows.node("Add", "shifted", {x, shift})});
+    const ValueId layer = rows.node("MatMul", "layer", {root, rows.constant("w", randomTensor({5, 4}, 6))});
+    const ValueId isKept =
+        rows.node("Greater", "kept", {shift, rows.constant("none", Tensor::full(tensor::DType::Float32, {}, 0))});
+    const ValueId y = rows.node("Where", "choice", {isKept, layer, rows.constant("other", randomTensor({2, 4}, 7))});
+    all.push_back(finished("rows of a linear layer", std::move(rows), y, {shape}));
+    return all;
+}
+
 } // namespace
 
 class RelevanceGraphTest : public QObject
@@ -107,6 +150,23 @@ private slots:
             }
         }
         QVERIFY2(written >= (at < linear ? 40U : 4U), fmt::format("only {} graphs", written).c_str());
+    }
+
+    void maskedBranchesHandNothingOn()
+    {
+        for (const Small& small : masked()) {
+            std::size_t written = 0;
+            std::vector<std::string> rules = otherRules();
+            rules.insert(rules.end(), linearRules().begin(), linearRules().end());
+            for (const std::string& rule : rules) {
+                bool isRefused = false;
+                bool isNone = false;
+                const std::string text = fault(small, rule, {}, isRefused, isNone);
+                QVERIFY2(text.empty(), fmt::format("{}, {}: {}", small.name, rule, text).c_str());
+                written += !isRefused && !isNone ? 1 : 0;
+            }
+            QVERIFY2(written >= 2, fmt::format("{}: only {} graphs", small.name, written).c_str());
+        }
     }
 
     void freeAxesStayFree_data()

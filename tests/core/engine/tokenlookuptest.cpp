@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/verify/rewritechecks.h"
 #include "tests/core/engine/relevancenetworks.h"
 
 #include <functional>
@@ -198,6 +199,80 @@ SharedGraph reference(bool hasZeros)
     });
 }
 
+/// Rows (1 × tokens × words) → Conv or a recurrent layer → mean → three classes.
+SharedGraph layered(const std::string& layer, const std::function<ValueId(Writer&, ValueId)>& rows, bool areTurned)
+{
+    Writer writer;
+    ValueId x = rows(writer, writer.integers("tokens", kShape));
+    const bool isConv = layer == "Conv";
+    if (isConv && !areTurned) {
+        x = writer.node("Transpose", "channels", {x}, {{"perm", Ints{0, 2, 1}}});
+    } else if (!isConv) {
+        x = writer.node("Transpose", "steps", {x}, {{"perm", areTurned ? Ints{2, 0, 1} : Ints{1, 0, 2}}});
+    }
+    if (isConv) {
+        x = writer.node("Conv", "layer", {x, writer.constant("kernel", randomTensor({kWidth, kWords, 3}, 3))});
+        x = writer.node("Transpose", "back", {x}, {{"perm", Ints{0, 2, 1}}});
+    } else {
+        const std::int64_t gates = (layer == "LSTM" ? 4 : 3) * kWidth;
+        x = writer.node(layer, "layer",
+                        {x, writer.constant("w", randomTensor({1, gates, kWords}, 5)),
+                         writer.constant("r", randomTensor({1, gates, kWidth}, 6))},
+                        {{"hidden_size", kWidth}});
+        x = writer.node("Squeeze", "direction", {x, whole(writer, "directions", {1})});
+        x = writer.node("Transpose", "back", {x}, {{"perm", Ints{1, 0, 2}}});
+    }
+    return finished(writer, x);
+}
+
+Tensor identity(std::int64_t rows)
+{
+    std::vector<float> eye(static_cast<std::size_t>(rows * kWords), 0);
+    for (std::int64_t i = 0; i < kWords; ++i) {
+        eye[static_cast<std::size_t>(i * (kWords + 1))] = 1;
+    }
+    return Tensor::of<float>({rows, kWords}, eye);
+}
+
+/// One-hot rows that layers read as they are; whether words come before the tokens.
+struct HotRows
+{
+    const char* name;
+    std::function<ValueId(Writer&, ValueId)> rows;
+    bool areTurned = false;
+};
+
+std::vector<HotRows> hotRows()
+{
+    const Ints all{0, 1, 2, 3, 4, 5};
+    const auto cast = [](Writer& w, ValueId equal) {
+        return w.node("Cast", "hot", {equal}, {{"to", std::int64_t{1}}});
+    };
+    const auto choice = [](Writer& w) {
+        return w.constant("values", Tensor::of<float>({2}, std::vector<float>{0, 1}));
+    };
+    return {{"Equal along the last axis",
+             [=](Writer& w, ValueId x) {
+                 return cast(w, w.node("Equal", "equal", {columnOf(w, x, -1), whole(w, "iota", all)}));
+             }},
+            {"Equal along channels",
+             [=](Writer& w, ValueId x) {
+                 const ValueId iota = w.constant("iota", Tensor::of<std::int64_t>({1, kWords, 1}, all));
+                 return cast(w, w.node("Equal", "equal", {columnOf(w, x, 1), iota}));
+             },
+             true},
+            {"OneHot",
+             [=](Writer& w, ValueId x) {
+                 return w.node("OneHot", "hot", {x, whole(w, "depth", {kWords}, true), choice(w)});
+             }},
+            {"OneHot along channels",
+             [=](Writer& w, ValueId x) {
+                 return w.node("OneHot", "hot", {x, whole(w, "depth", {kWords}, true), choice(w)},
+                               {{"axis", std::int64_t{1}}});
+             },
+             true}};
+}
+
 } // namespace
 
 class TokenLookupTest : public QObject
@@ -219,6 +294,68 @@ private slots:
                 QVERIFY2(rewrite::testing::deviation(relevanceOf(found), relevanceOf(expected)) < 1e-9, where.c_str());
             }
         }
+    }
+
+    void layersThatReadOneHotRowsGiveANumberPerToken()
+    {
+        const Ints tokens{0, 5, 2, -1, 9}; // two beside the words: rows of zeros, but −1 of OneHot is the last word
+        for (const HotRows& hot : hotRows()) {
+            Ints plain{0, 5, 2, std::string_view(hot.name).starts_with("OneHot") ? 5 : kWords, kWords};
+            for (const char* const layer : {"Conv", "LSTM", "GRU"}) {
+                const auto reference = layered(
+                    layer,
+                    [](Writer& w, ValueId x) {
+                        return w.node("Gather", "hot", {w.constant("eye", identity(kWords + 1)), x});
+                    },
+                    false);
+                for (const char* const composite : {"epsilon", "epsilon_plus", "gradient"}) {
+                    const auto found = explained(layered(layer, hot.rows, hot.areTurned), tokens, composite);
+                    const auto expected = explained(reference, plain, composite);
+                    const std::string where = fmt::format("{}, {}, {}", hot.name, layer, composite);
+                    QVERIFY2(relevanceOf(found).isValid() && relevanceOf(expected).isValid(), where.c_str());
+                    QVERIFY2(rewrite::testing::deviation(found.outputs[0], expected.outputs[0]) < 1e-12, where.c_str());
+                    QVERIFY2(rewrite::testing::deviation(relevanceOf(found), relevanceOf(expected)) < 1e-9,
+                             where.c_str());
+                }
+            }
+        }
+    }
+
+    void rowsThatAreNoTokensStay()
+    {
+        Writer writer; // they choose rows that are computed
+        const ValueId x = writer.input("x", {kWords, kWidth});
+        const ValueId place = writer.integers("place", {1, 1});
+        const ValueId equal = writer.node("Equal", "equal", {place, whole(writer, "iota", {0, 1, 2, 3, 4, 5})});
+        const ValueId hot = writer.node("Cast", "hot", {equal}, {{"to", std::int64_t{1}}});
+        writer.output(writer.node("MatMul", "chosen", {hot, x}));
+        const auto model = modelOf(writer.finish());
+        QVERIFY(std::ranges::none_of(model->rewritten.steps,
+                                     [](const auto& step) { return step.name == "look-up-one-hot"; }));
+    }
+
+    void everyLookUpIsCheckedAgainstTheGraphBeforeIt()
+    {
+        std::vector<SharedGraph> graphs;
+        for (const Lookup& one : lookups()) {
+            graphs.push_back(modelWith(one.rows));
+        }
+        for (const HotRows& hot : hotRows()) {
+            graphs.push_back(layered("Conv", hot.rows, hot.areTurned));
+        }
+        int checked = 0;
+        for (const SharedGraph& graph : graphs) {
+            const auto model = modelOf(graph);
+            const auto results =
+                engine::checkRewrites(*model, {Tensor::of<std::int64_t>(kShape, Ints{0, 5, 2, 2, 3})}, {}, 1, {});
+            QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+            for (const engine::PropertyResult& one : *results) {
+                QVERIFY2(one.state == engine::PropertyState::Held, (one.id + ": " + one.detail).c_str());
+                checked += one.id == "look-up-one-hot" ? 1 : 0;
+                QVERIFY2(one.id != "look-up-one-hot" || !one.detail.starts_with("0 values"), one.detail.c_str());
+            }
+        }
+        QCOMPARE(checked, 11);
     }
 
     void aTokenGetsTheSumOfWhatItChose()

@@ -498,6 +498,10 @@ private slots:
         QVERIFY(distance(valuesOf(logarithm.apply(lrp::normRule(exactly(0)), {r})[0]), {2, 3}) < 1e-12);
         OneNode inverse("Reciprocal", {{doubles({2}, {4, -8})}});
         QVERIFY(distance(valuesOf(inverse.apply(lrp::normRule(exactly(0)), {r})[0]), {-2, -6}) < 1e-12);
+        OneNode cube("Pow", {{doubles({2}, {2, -1})}, {doubles({}, {3}), true}});
+        const std::vector<Tensor> parts = cube.apply(lrp::normRule(exactly(0)), {r});
+        QCOMPARE(parts.size(), std::size_t{2}); // one for each operand
+        QVERIFY(distance(valuesOf(parts[0]), {6, 18}) < 1e-12 && !parts[1].isValid());
         OneNode relu("Relu", {{doubles({2}, {3, -1})}});
         QCOMPARE(valuesOf(relu.apply(lrp::normRule(exactly(0)), {r})[0]), (Values{2, 0}));
         QCOMPARE(relu.lost(Cause::ZeroDenominator), 6.0);
