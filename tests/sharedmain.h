@@ -3,6 +3,8 @@
 // for main() add the class to a list, from which the one main() in sharedmain.cpp chooses.
 #pragma once
 
+#include "tests/results.h"
+
 #include <QtTest>
 
 #include <memory>

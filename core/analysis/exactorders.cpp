@@ -2,7 +2,6 @@
 #include "core/analysis/orders.h"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
 
 namespace retro::analysis

@@ -2,7 +2,6 @@
 #include "core/analysis/frontier.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace retro::analysis

@@ -3,7 +3,6 @@
 
 #include "core/base/cancel.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace retro::analysis

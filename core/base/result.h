@@ -110,6 +110,12 @@ private:
     error.where = error.where.empty() ? outer : outer + ": " + error.where;
     return error;
 }
+/// A result whose error gets the place.
+template <class T>
+[[nodiscard]] Result<T> within(Result<T> result, const std::string& outer)
+{
+    return result.ok() ? std::move(result) : Result<T>(within(std::move(result).error(), outer));
+}
 
 } // namespace retro::base
 

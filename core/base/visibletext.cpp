@@ -11,18 +11,6 @@ namespace retro::base
 namespace
 {
 
-/// Bytes of the sequence that starts with `lead`; 0 when none does.
-std::size_t lengthByLead(unsigned char lead)
-{
-    if (lead < 0x80) {
-        return 1;
-    }
-    if (lead < 0xc2 || lead > 0xf4) {
-        return 0;
-    }
-    return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
-
 char32_t pointOf(std::string_view sequence)
 {
     char32_t point = static_cast<unsigned char>(sequence[0]);
@@ -58,9 +46,20 @@ bool isPlain(std::string_view text)
 
 } // namespace
 
+std::size_t utf8LengthBy(unsigned char lead)
+{
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xc2 || lead > 0xf4) {
+        return 0;
+    }
+    return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
 std::size_t utf8Length(std::string_view text)
 {
-    const std::size_t length = text.empty() ? 0 : lengthByLead(static_cast<unsigned char>(text[0]));
+    const std::size_t length = text.empty() ? 0 : utf8LengthBy(static_cast<unsigned char>(text[0]));
     if (length < 2) {
         return length;
     }

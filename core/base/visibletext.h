@@ -23,6 +23,9 @@ enum class LineEnds {
 /// its texts, which JSON forbids.
 [[nodiscard]] std::string escapedInJson(std::string json);
 
+/// Length in bytes of the UTF-8 character that starts with `lead`; 0 when none does.
+[[nodiscard]] std::size_t utf8LengthBy(unsigned char lead);
+
 /// Length in bytes of the UTF-8 character at the start of `text`; 0 when there is none.
 [[nodiscard]] std::size_t utf8Length(std::string_view text);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/linearweight.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,13 +37,13 @@ void setAxes(LinearWeight& linear, const graph::Node& node)
 {
     const std::size_t rank = linear.weight.rank();
     if (node.op == "Conv") {
-        linear.group = std::max<std::int64_t>(1, wholeAttribute(node, "group", 1));
+        linear.group = std::max<std::int64_t>(1, graph::intAttribute(node, "group", 1));
     } else if (node.op == "ConvTranspose") {
-        linear.group = std::max<std::int64_t>(1, wholeAttribute(node, "group", 1));
+        linear.group = std::max<std::int64_t>(1, graph::intAttribute(node, "group", 1));
         linear.outputAxis = 1;
         linear.inputAxis = 0;
     } else if (node.op == "Gemm") {
-        const bool isTurned = wholeAttribute(node, "transB", 0) != 0;
+        const bool isTurned = graph::intAttribute(node, "transB", 0) != 0;
         linear.outputAxis = isTurned ? 0 : 1;
         linear.inputAxis = isTurned ? 1 : 0;
     } else {

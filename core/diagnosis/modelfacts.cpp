@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/modelfacts.h"
 
+#include "core/graph/attributes.h"
 #include "core/graph/reach.h"
 #include "core/ops/schema/schema.h"
 
@@ -46,8 +47,7 @@ namespace
 
 const Tensor* tensorAttribute(const Node& node)
 {
-    const auto at = node.attributes.find("value");
-    return node.op == "Constant" && at != node.attributes.end() ? std::get_if<Tensor>(&at->second) : nullptr;
+    return node.op == "Constant" ? graph::attributeOf<Tensor>(node, "value") : nullptr;
 }
 
 /// The value whose data an operand has: an initializer, or the result of a Constant node; invalid for others.
@@ -140,7 +140,7 @@ Tensor ModelFacts::weightOperand(const Node& node, std::size_t slot) const
     const Tensor levels = constantOperand(*made, 0);
     const Tensor scale = constantOperand(*made, 1);
     Tensor whole = levels.isValid() && scale.isValid()
-                       ? dequantised(levels, scale, constantOperand(*made, 2), wholeAttribute(*made, "axis", 1))
+                       ? dequantised(levels, scale, constantOperand(*made, 2), graph::intAttribute(*made, "axis", 1))
                        : Tensor();
     return m_dequantised.emplace(operand, std::move(whole)).first->second;
 }
@@ -221,42 +221,6 @@ std::vector<bool> descendantsOf(const Graph& graph, NodeId node)
     std::vector<bool> isBehind = graph::descendantsOf(graph, graph.outputsOf(node), std::not_fn(readsShapeAlone)).nodes;
     isBehind[node.index()] = true;
     return isBehind;
-}
-
-namespace
-{
-
-template <class T>
-const T* attributeOf(const Node& node, std::string_view name)
-{
-    const auto at = node.attributes.find(name);
-    return at == node.attributes.end() ? nullptr : std::get_if<T>(&at->second);
-}
-
-} // namespace
-
-std::int64_t wholeAttribute(const Node& node, std::string_view name, std::int64_t fallback)
-{
-    const auto* number = attributeOf<std::int64_t>(node, name);
-    return number != nullptr ? *number : fallback;
-}
-
-std::vector<std::int64_t> wholesAttribute(const Node& node, std::string_view name)
-{
-    const auto* numbers = attributeOf<std::vector<std::int64_t>>(node, name);
-    return numbers != nullptr ? *numbers : std::vector<std::int64_t>();
-}
-
-double numberAttribute(const Node& node, std::string_view name, double fallback)
-{
-    const auto* number = attributeOf<double>(node, name);
-    return number != nullptr ? *number : fallback;
-}
-
-std::string textAttribute(const Node& node, std::string_view name)
-{
-    const auto* text = attributeOf<std::string>(node, name);
-    return text != nullptr ? *text : std::string();
 }
 
 } // namespace retro::diagnosis

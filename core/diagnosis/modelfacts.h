@@ -65,10 +65,4 @@ private:
 /// By NodeId: what is computed from the results of `node` (itself included). Ways as above.
 [[nodiscard]] std::vector<bool> descendantsOf(const graph::Graph& graph, NodeId node);
 
-/// An attribute of a node as whole number, list of such, number or text; `fallback` when it is missing.
-[[nodiscard]] std::int64_t wholeAttribute(const graph::Node& node, std::string_view name, std::int64_t fallback);
-[[nodiscard]] std::vector<std::int64_t> wholesAttribute(const graph::Node& node, std::string_view name);
-[[nodiscard]] double numberAttribute(const graph::Node& node, std::string_view name, double fallback);
-[[nodiscard]] std::string textAttribute(const graph::Node& node, std::string_view name);
-
 } // namespace retro::diagnosis

@@ -2,10 +2,10 @@
 #include "core/diagnosis/quantisedvalue.h"
 
 #include "core/diagnosis/ways.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace retro::diagnosis
@@ -65,7 +65,7 @@ DType levelType(const Facts& facts, const graph::Node& node)
         const Tensor zero = facts.value(node.inputs[2]);
         return zero.isValid() && levelsOf(zero.dtype()) ? zero.dtype() : declared;
     }
-    const std::int64_t number = wholeAttribute(node, "output_dtype", 0);
+    const std::int64_t number = graph::intAttribute(node, "output_dtype", 0);
     return number == 0 ? DType::UInt8 : typeOfNumber(number);
 }
 
@@ -88,7 +88,7 @@ ScaleIndex scaleIndex(const graph::Node& node, const tensor::Shape& shape, std::
         return index;
     }
     const auto rank = static_cast<std::int64_t>(shape.size());
-    const std::int64_t axis = wholeAttribute(node, "axis", 1);
+    const std::int64_t axis = graph::intAttribute(node, "axis", 1);
     const auto at = static_cast<std::size_t>(std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank - 1));
     index.extent = static_cast<std::int64_t>(scales);
     for (std::size_t i = at + 1; i < shape.size(); ++i) {
@@ -140,7 +140,7 @@ std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
     const graph::Node& node = graph.node(id);
     const bool isSite = isQuantiser(node) && graph.nodeOf(node.inputs.front()).isValid() && reachesTarget(facts, id);
     const Tensor value = isSite ? facts.value(node.outputs.front()) : Tensor();
-    if (!value.isValid() || wholeAttribute(node, "block_size", 0) > 0) {
+    if (!value.isValid() || graph::intAttribute(node, "block_size", 0) > 0) {
         return std::nullopt;
     }
     QuantisedValue quantised;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/windows.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,7 @@ std::optional<Windows> windowsOf(const ModelFacts& model, const graph::Node& nod
     if (!node.domain.empty() || std::ranges::find(kOperators, node.op) == kOperators.end()) {
         return std::nullopt;
     }
-    Windows windows{wholesAttribute(node, "kernel_shape"), wholesAttribute(node, "strides")};
+    Windows windows{graph::intsAttribute(node, "kernel_shape"), graph::intsAttribute(node, "strides")};
     if (windows.kernel.empty()) {
         const Tensor weight = model.constantOperand(node, 1);
         if (!weight.isValid() || weight.rank() < 3) {

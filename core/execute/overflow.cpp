@@ -3,8 +3,6 @@
 
 #include "core/ops/algebra.h"
 
-#include <algorithm>
-
 namespace retro::execute
 {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/tokenplaces.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/lookup.h"
 
 #include <algorithm>
@@ -215,12 +216,11 @@ std::optional<TokenFinder::Traced> TokenFinder::lookedUp(ValueId value, const No
     if (!traced || !traced->input.isValid()) {
         return traced;
     }
-    const auto at = node.attributes.find("axis");
-    const auto* given = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
+    const std::int64_t given = graph::intAttribute(node, "axis", 0);
     const Shape& shape = m_types[value.index()].shape;
     const Shape& chosen = m_types[indices.index()].shape;
     const auto table = static_cast<std::int64_t>(shape.size() - chosen.size() + 1);
-    const std::int64_t axis = given == nullptr ? 0 : *given < 0 ? *given + table : *given;
+    const std::int64_t axis = given < 0 ? given + table : given;
     const auto before = static_cast<std::size_t>(axis);
     const Shape aligned = between(before, chosen, shape.size() - chosen.size() - before);
     return Traced{traced->input,

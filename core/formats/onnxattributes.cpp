@@ -180,11 +180,8 @@ Result<graph::Attributes> readAttributes(const NodeProto& node, const std::files
             continue;
         }
         const std::string place = "attribute '" + proto.name() + "'";
-        Result<Attribute> value = readAttribute(node, proto, folder);
-        if (!value) {
-            return base::within(std::move(value).error(), place);
-        }
-        if (!attributes.emplace(proto.name(), std::move(value).value()).second) {
+        RETRO_TRY(auto value, base::within(readAttribute(node, proto, folder), place));
+        if (!attributes.emplace(proto.name(), std::move(value)).second) {
             return inputError("the node has two attributes of this name", place);
         }
     }

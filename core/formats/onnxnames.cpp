@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnxnames.h"
 
+#include "core/base/visibletext.h"
 #include "core/formats/onnxschema.pb.h"
 
 #include <algorithm>
@@ -13,18 +14,6 @@ namespace
 {
 
 constexpr std::string_view kScopeListKey = "pkg.torch.onnx.name_scopes";
-
-/// Bytes of the UTF-8 sequence that starts with `lead`; 0 when none does.
-std::size_t sequenceLength(unsigned char lead)
-{
-    if (lead < 0x80) {
-        return 1;
-    }
-    if (lead < 0xc2 || lead > 0xf4) {
-        return 0;
-    }
-    return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
 
 /// Smallest code point that needs so many bytes.
 char32_t smallestOf(std::size_t length) { return length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000; }
@@ -86,7 +75,7 @@ std::string fromList(std::string_view text)
 bool isUtf8(std::string_view text)
 {
     while (!text.empty()) {
-        const std::size_t length = sequenceLength(static_cast<unsigned char>(text[0]));
+        const std::size_t length = base::utf8LengthBy(static_cast<unsigned char>(text[0]));
         if (length == 0 || length > text.size() || (length > 1 && !isWellFormed(text.substr(0, length)))) {
             return false;
         }

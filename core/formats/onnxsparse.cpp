@@ -144,31 +144,22 @@ Result<void> checkSparseTensors(const onnxschema::GraphProto& graph) { return De
 
 Result<Tensor> fromSparseTensorProto(const onnxschema::SparseTensorProto& proto, const std::filesystem::path& folder)
 {
-    Result<Tensor> values = fromTensorProto(proto.values(), folder);
-    if (!values) {
-        return base::within(std::move(values).error(), "field 'values'");
-    }
-    Result<Tensor> indices = fromTensorProto(proto.indices(), folder);
-    if (!indices) {
-        return base::within(std::move(indices).error(), kIndices);
-    }
-    if (values->rank() != 1 || tensor::isNarrow(values->dtype())) {
+    RETRO_TRY(auto values, base::within(fromTensorProto(proto.values(), folder), "field 'values'"));
+    RETRO_TRY(auto indices, base::within(fromTensorProto(proto.indices(), folder), kIndices));
+    if (values.rank() != 1 || tensor::isNarrow(values.dtype())) {
         return inputError(fmt::format("they are {} of shape {}; a sparse tensor has one row of plain numbers",
-                                      tensor::nameOf(values->dtype()), tensor::toText(values->shape())),
+                                      tensor::nameOf(values.dtype()), tensor::toText(values.shape())),
                           "field 'values'");
     }
     tensor::Shape shape(proto.dims().begin(), proto.dims().end());
     const std::uint64_t limit =
         std::min(kMaxOnnxTensorBytes,
-                 std::max(kDenseBytesAnyway, kDenseBytesPerByte * static_cast<std::uint64_t>(values->bytes())));
-    const Result<std::uint64_t> bytes = tensor::checkedBytes(shape, values->dtype(), limit);
-    if (!bytes) {
-        return base::within(bytes.error(), "field 'dims'");
-    }
-    RETRO_TRY(const std::vector<std::int64_t> positions, positionsOf(*indices, values->size(), shape));
-    tensor::TensorBuffer buffer(values->dtype(), std::move(shape));
+                 std::max(kDenseBytesAnyway, kDenseBytesPerByte * static_cast<std::uint64_t>(values.bytes())));
+    RETRO_CHECK(base::within(tensor::checkedBytes(shape, values.dtype(), limit), "field 'dims'"));
+    RETRO_TRY(const std::vector<std::int64_t> positions, positionsOf(indices, values.size(), shape));
+    tensor::TensorBuffer buffer(values.dtype(), std::move(shape));
     buffer.clear();
-    const Tensor plain = values->contiguous();
+    const Tensor plain = values.contiguous();
     const auto* from = plain.rawData();
     const std::size_t width = tensor::sizeOf(plain.dtype());
     for (std::size_t i = 0; i < positions.size(); ++i) {

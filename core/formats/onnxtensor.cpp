@@ -308,19 +308,13 @@ int onnxOfDtype(DType dtype)
 
 Result<TensorOutline> outlineOf(const TensorProto& proto)
 {
-    Result<DType> dtype = dtypeOfOnnx(proto.data_type());
-    if (!dtype) {
-        return base::within(std::move(dtype).error(), "field 'data_type'");
-    }
+    RETRO_TRY(auto dtype, base::within(dtypeOfOnnx(proto.data_type()), "field 'data_type'"));
     tensor::Shape shape(proto.dims().begin(), proto.dims().end());
-    Result<std::uint64_t> bytes = tensor::checkedBytes(shape, *dtype, kMaxOnnxTensorBytes);
-    if (!bytes) {
-        return base::within(std::move(bytes).error(), "field 'dims'");
+    RETRO_TRY(auto bytes, base::within(tensor::checkedBytes(shape, dtype, kMaxOnnxTensorBytes), "field 'dims'"));
+    if (tensor::isNarrow(dtype)) {
+        bytes = tensor::packedBytes(dtype, bytes);
     }
-    if (tensor::isNarrow(*dtype)) {
-        *bytes = tensor::packedBytes(*dtype, *bytes);
-    }
-    return TensorOutline{*dtype, std::move(shape), *bytes};
+    return TensorOutline{dtype, std::move(shape), bytes};
 }
 
 Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::path& folder)

@@ -165,6 +165,15 @@ std::size_t GraphBuilder::addNode(Node node)
     return m_graph.m_nodes.size() - 1;
 }
 
+ValueId GraphBuilder::addOp(std::string op, std::string name, std::vector<ValueId> inputs, std::string result,
+                            Attributes attributes)
+{
+    const ValueId made = addResult(std::move(result));
+    const std::int64_t opset = m_graph.m_opsets.at("");
+    addNode({std::move(op), "", std::move(name), "", opset, std::move(inputs), {made}, std::move(attributes)});
+    return made;
+}
+
 void GraphBuilder::declare(ValueId value, tensor::DType dtype, std::optional<std::vector<Dimension>> shape)
 {
     m_graph.m_values[value.index()].dtype = dtype;

@@ -18,6 +18,8 @@ class GraphBuilder
 {
 public:
     explicit GraphBuilder(std::string name = {}) { m_graph.m_name = std::move(name); }
+    /// With the version of ai.onnx that the model imports.
+    GraphBuilder(std::string name, std::int64_t opset) : GraphBuilder(std::move(name)) { setOpset("", opset); }
 
     /// Version of an operator set that the model imports; `domain` empty = ai.onnx.
     void setOpset(const std::string& domain, std::int64_t version) { m_graph.m_opsets[domain] = version; }
@@ -40,6 +42,9 @@ public:
     ValueId addResult(std::string name);
     /// A node; its outputs must come from addResult. Returns its position of adding, not its final NodeId.
     std::size_t addNode(Node node);
+    /// A node of ai.onnx in the version of setOpset(), with one result of that name, which is returned.
+    ValueId addOp(std::string op, std::string name, std::vector<ValueId> inputs, std::string result,
+                  Attributes attributes = {});
     /// Marks a value as output of the graph.
     void addOutput(ValueId value) { m_graph.m_outputs.push_back(value); }
     /// Type and shape that the file declares for a value.

@@ -16,13 +16,13 @@ namespace retro::graph
 
 using base::Result;
 
-namespace
-{
-
-std::string joined(const std::string& outer, const std::string& inner)
+std::string joinedScope(const std::string& outer, const std::string& inner)
 {
     return outer.empty() || inner.empty() ? outer + inner : outer + "/" + inner;
 }
+
+namespace
+{
 
 /// Writes a graph with what its nodes hold.
 class Writer
@@ -109,7 +109,7 @@ private:
     /// A prefix is the path of the scope that it makes.
     static std::string scopeIn(const std::string& prefix, const std::string& scope)
     {
-        return prefix.empty() ? scope : joined(prefix.substr(0, prefix.size() - 1), scope);
+        return prefix.empty() ? scope : joinedScope(prefix.substr(0, prefix.size() - 1), scope);
     }
 
     std::vector<ValueId> addBody(const Subgraph& inside, std::span<const ValueId> operands, const std::string& prefix)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/boundoperator.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/roundnumbers.h"
 
 #include <fmt/format.h>
@@ -12,14 +13,6 @@ namespace retro::ops
 
 namespace
 {
-
-/// The attribute of that name when it has type T.
-template <class T>
-const T* attribute(const graph::Node& node, std::string_view name)
-{
-    const auto found = node.attributes.find(name);
-    return found == node.attributes.end() ? nullptr : std::get_if<T>(&found->second);
-}
 
 std::string operandShapesText(const BindContext& context)
 {
@@ -42,26 +35,22 @@ base::Error BindContext::error(std::string message) const
 
 std::int64_t BindContext::intAttribute(std::string_view name, std::int64_t fallback) const
 {
-    const auto* value = attribute<std::int64_t>(node, name);
-    return value != nullptr ? *value : fallback;
+    return graph::attributeOr(node, name, fallback);
 }
 
 double BindContext::floatAttribute(std::string_view name, double fallback) const
 {
-    const auto* value = attribute<double>(node, name);
-    return value != nullptr ? *value : fallback;
+    return graph::attributeOr(node, name, fallback);
 }
 
 std::string BindContext::textAttribute(std::string_view name, std::string fallback) const
 {
-    const auto* value = attribute<std::string>(node, name);
-    return value != nullptr ? *value : std::move(fallback);
+    return graph::attributeOr(node, name, std::move(fallback));
 }
 
 std::vector<std::int64_t> BindContext::intsAttribute(std::string_view name, std::vector<std::int64_t> fallback) const
 {
-    const auto* value = attribute<std::vector<std::int64_t>>(node, name);
-    return value != nullptr ? *value : std::move(fallback);
+    return graph::attributeOr(node, name, std::move(fallback));
 }
 
 base::Result<Tensor> BindContext::known(std::size_t slot) const

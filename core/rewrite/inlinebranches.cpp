@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/splice.h"
 
@@ -13,18 +14,12 @@ using graph::Subgraph;
 namespace
 {
 
-const Subgraph* branchOf(const Node& node, const char* name)
-{
-    const auto at = node.attributes.find(name);
-    return at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
-}
-
 /// True when neither branch has inputs, and both have the outputs of the node, of the same types; what does not fit is
 /// refused when it runs.
 bool areBranchesAlike(const Node& node)
 {
-    const Subgraph* const thens = branchOf(node, "then_branch");
-    const Subgraph* const elses = branchOf(node, "else_branch");
+    const Subgraph* const thens = graph::attributeOf<Subgraph>(node, "then_branch");
+    const Subgraph* const elses = graph::attributeOf<Subgraph>(node, "else_branch");
     for (const Subgraph* branch : {thens, elses}) {
         if (branch == nullptr || branch->graph->inputs().size() != branch->captured ||
             branch->graph->outputs().size() != node.outputs.size()) {
@@ -51,7 +46,7 @@ const Subgraph* takenBranch(const Draft& draft, const Node& node)
         return nullptr;
     }
     const bool isTrue = draft.value(node.inputs[0]).constant.at(0) != 0;
-    const Subgraph* const branch = branchOf(node, isTrue ? "then_branch" : "else_branch");
+    const Subgraph* const branch = graph::attributeOf<Subgraph>(node, isTrue ? "then_branch" : "else_branch");
     return branch->captured < node.inputs.size() ? branch : nullptr;
 }
 

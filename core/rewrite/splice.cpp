@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/splice.h"
+#include "core/graph/insides.h"
 
 #include <algorithm>
 
@@ -12,11 +13,6 @@ using graph::ValueKind;
 
 namespace
 {
-
-std::string joined(const std::string& outer, const std::string& inner)
-{
-    return outer.empty() || inner.empty() ? outer + inner : outer + "/" + inner;
-}
 
 tensor::DType typeIn(const Splice& what, const Value& value)
 {
@@ -51,7 +47,7 @@ std::vector<ValueId> splice(Draft& draft, const Splice& what, std::vector<std::s
     };
     for (Node node : what.graph.nodes()) {
         node.name = what.prefix + node.name;
-        node.scope = joined(what.scope, node.scope);
+        node.scope = graph::joinedScope(what.scope, node.scope);
         renumber(node.inputs);
         renumber(node.outputs);
         added.push_back(node.name);

@@ -2,7 +2,6 @@
 #include "core/schedule/cutchain.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace retro::schedule
 {

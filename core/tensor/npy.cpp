@@ -121,16 +121,10 @@ std::string headerText(const Tensor& tensor)
 Result<NpyReader> NpyReader::open(NextBytes next, std::uint64_t size)
 {
     RETRO_TRY(const HeaderText text, takeHeader(next, size));
-    Result<NpyHeader> header = parseNpyHeader(text.text);
-    if (!header) {
-        return base::within(std::move(header).error(), "header");
-    }
-    Result<std::uint64_t> bytes = checkedBytes(header->shape, header->dtype, kMaxNpyBytes);
-    if (!bytes) {
-        return base::within(std::move(bytes).error(), "field 'shape'");
-    }
-    RETRO_CHECK(checkLength(*bytes, text.left, *header));
-    return NpyReader(std::move(next), std::move(header).value(), *bytes);
+    RETRO_TRY(auto header, base::within(parseNpyHeader(text.text), "header"));
+    RETRO_TRY(auto bytes, base::within(checkedBytes(header.shape, header.dtype, kMaxNpyBytes), "field 'shape'"));
+    RETRO_CHECK(checkLength(bytes, text.left, header));
+    return NpyReader(std::move(next), std::move(header), bytes);
 }
 
 Result<Tensor> NpyReader::elements()

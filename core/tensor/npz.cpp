@@ -117,14 +117,11 @@ Result<std::shared_ptr<const base::MappedFile>> mapArchive(const std::filesystem
 
 Result<NamedTensors> parseNpz(std::span<const std::byte> data, const std::string& where, const NpzChoice& choice)
 {
-    Result<NpzContents> contents = parseArchive(data, true, choice);
-    if (!contents) {
-        return base::within(std::move(contents).error(), where);
-    }
-    if (contents->tensors.empty()) {
+    RETRO_TRY(auto contents, base::within(parseArchive(data, true, choice), where));
+    if (contents.tensors.empty()) {
         return base::inputError("there is no array in it; save them with numpy.savez(file, **{name: array})", where);
     }
-    return std::move(contents->tensors);
+    return std::move(contents.tensors);
 }
 
 Result<NpzContents> parseNpzNumbers(std::span<const std::byte> data, const std::string& where, const NpzChoice& choice)

@@ -32,6 +32,16 @@ Shape rowMajorStrides(const Shape& shape)
     return strides;
 }
 
+std::vector<std::int64_t> indexOf(std::int64_t element, const Shape& shape)
+{
+    std::vector<std::int64_t> index(shape.size());
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        index[axis] = element % shape[axis];
+        element /= shape[axis];
+    }
+    return index;
+}
+
 bool liesWithin(const Shape& shape, const Shape& strides, std::int64_t offset, std::int64_t count)
 {
     if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {

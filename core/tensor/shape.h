@@ -21,6 +21,9 @@ inline constexpr std::size_t kMaxRank = 16;
 /// Row-major strides in elements. Throws as elementCount().
 [[nodiscard]] Shape rowMajorStrides(const Shape& shape);
 
+/// Where the element at a row-major position is, per axis.
+[[nodiscard]] std::vector<std::int64_t> indexOf(std::int64_t element, const Shape& shape);
+
 /// True when every element of a view of that shape, strides and offset (in elements) lies in memory of `count`
 /// elements; one without elements lies everywhere. False for a negative extent or lists of different lengths.
 [[nodiscard]] bool liesWithin(const Shape& shape, const Shape& strides, std::int64_t offset, std::int64_t count);

@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::trace
 {
 
@@ -75,28 +73,12 @@ std::string visitText(const Words& w)
     return w.node();
 }
 
-std::string pushText(const Words& w) { return fmt::format("{} goes on {}", w.node(), w.stack()); }
-
-std::string popText(const Words& w)
-{
-    return fmt::format("{} leaves {}{}", w.node(), w.stack(), w.event.flag == 1 ? ": nobody needs it any more" : "");
-}
-
-std::string enqueueText(const Words& w) { return w.node() + " goes into the promise queue"; }
-
-std::string dequeueText(const Words& w) { return w.node() + " leaves the promise queue"; }
-
 std::string landText(const Words& w)
 {
     const std::string from = w.event.other == NodeId::kInvalid ? "" : " from " + nodeText(w.run, NodeId(w.event.other));
     return fmt::format("{}{} lands at {}, in-edge {} of {}{}{}", w.part(), from, w.node(), w.event.slot + 1,
                        w.event.extra, event::isJoined(w.event) ? ", first added to the use before it" : "",
                        w.isBranch() ? std::string() : w.tensor());
-}
-
-std::string takeText(const Words& w)
-{
-    return fmt::format("{} takes {} from in-edge {} of {}", w.node(), w.part(), w.event.slot + 1, w.event.extra);
 }
 
 std::string newPromiseText(const Words& w)
@@ -107,48 +89,10 @@ std::string newPromiseText(const Words& w)
                        w.event.flag == 1 ? "" : ", not open yet", plural(w.event.slot, "operand"));
 }
 
-std::string addParentText(const Words& w) { return fmt::format("{} gets {} as parent", w.promise(), w.otherBranch()); }
-
-std::string recordText(const Words& w) { return fmt::format("search {} passes through {}", w.branch(), w.node()); }
-
-std::string addChildText(const Words& w) { return fmt::format("{} gets {} as child", w.branch(), w.otherPromise()); }
-
-std::string argNodeText(const Words& w) { return fmt::format("search {} ends at {}", w.branch(), w.node()); }
-
 std::string argText(const Words& w)
 {
     const std::string from = w.event.node == NodeId::kInvalid ? "" : " at " + w.node();
     return fmt::format("{} finds its argument{}{}", w.branch(), from, w.tensor());
-}
-
-std::string readyText(const Words& w) { return w.promise() + " is ready: all its arguments are there"; }
-
-std::string joinText(const Words& w)
-{
-    return fmt::format("search {} joins {}: {} is being searched already", w.otherBranch(), w.promise(), w.node());
-}
-
-std::string openText(const Words& w) { return w.promise() + " opens: all inputs of its node have landed"; }
-
-std::string completeText(const Words& w) { return w.promise() + " is complete"; }
-
-std::string promiseRelevanceText(const Words& w)
-{
-    return fmt::format("{} has its relevance{}", w.promise(), w.tensor());
-}
-
-std::string branchRelevanceText(const Words& w)
-{
-    return fmt::format("{} receives relevance{}", w.branch(), w.tensor());
-}
-
-std::string waitText(const Words& w) { return fmt::format("{} waits for {}", w.node(), w.branch()); }
-
-std::string resumeText(const Words& w) { return fmt::format("{} no longer waits for {}", w.node(), w.branch()); }
-
-std::string relevanceText(const Words& w)
-{
-    return fmt::format("relevance of {}{} is known{}", w.node(), w.output(), w.tensor());
 }
 
 std::string ruleText(const Words& w)
@@ -156,16 +100,6 @@ std::string ruleText(const Words& w)
     const bool isKnown = w.event.node < w.run.rules.size() && !w.run.rules[w.event.node].rule.empty();
     const std::string rule = isKnown ? "rule " + w.run.rules[w.event.node].rule : std::string("the rule");
     return fmt::format("{} of {} is applied{}", rule, w.node(), w.isBranch() ? " by " + w.promise() : std::string());
-}
-
-std::string snapshotText(const Words& w)
-{
-    return fmt::format("checkpoint {}{} is taken{}", w.node(), w.output(), w.tensor());
-}
-
-std::string finishedText(const Words& w)
-{
-    return w.event.flag == 1 ? "the run ends: all checkpoints have been taken" : "the run is finished";
 }
 
 std::string launchText(const Words& w)
@@ -221,11 +155,6 @@ std::string candidateText(const Words& w)
                                                                : "does not fit");
 }
 
-std::string splitText(const Words& w)
-{
-    return fmt::format("{} ends a block behind {}, forward operator {}", tryText(w), w.node(), w.event.extra + 1);
-}
-
 std::string dropText(const Words& w)
 {
     return fmt::format("{} lets {} go: {}; gain {:g} for a cost of {:g}", tryText(w), valueText(w),
@@ -239,63 +168,87 @@ std::string rebuildText(const Words& w)
     return fmt::format("{} has {} made again{}: cost {:g}", tryText(w), valueText(w), reader, event::numberIn(w.event));
 }
 
-std::string computeText(const Words& w) { return fmt::format("{} is computed{}", valueText(w), w.tensor()); }
-
-std::string recomputeText(const Words& w)
+std::string textOf(const Words& w)
 {
-    return fmt::format("{} is computed again{}{}", valueText(w), w.event.extra == 1 ? ", to be freed after use" : "",
-                       w.tensor());
+    switch (w.event.kind) {
+    case EventKind::Visit:
+        return visitText(w);
+    case EventKind::Push:
+        return fmt::format("{} goes on {}", w.node(), w.stack());
+    case EventKind::Pop:
+        return fmt::format("{} leaves {}{}", w.node(), w.stack(),
+                           w.event.flag == 1 ? ": nobody needs it any more" : "");
+    case EventKind::Enqueue:
+        return w.node() + " goes into the promise queue";
+    case EventKind::Dequeue:
+        return w.node() + " leaves the promise queue";
+    case EventKind::Land:
+        return landText(w);
+    case EventKind::Take:
+        return fmt::format("{} takes {} from in-edge {} of {}", w.node(), w.part(), w.event.slot + 1, w.event.extra);
+    case EventKind::NewPromise:
+        return newPromiseText(w);
+    case EventKind::AddParent:
+        return fmt::format("{} gets {} as parent", w.promise(), w.otherBranch());
+    case EventKind::Record:
+        return fmt::format("search {} passes through {}", w.branch(), w.node());
+    case EventKind::AddChild:
+        return fmt::format("{} gets {} as child", w.branch(), w.otherPromise());
+    case EventKind::ArgNode:
+        return fmt::format("search {} ends at {}", w.branch(), w.node());
+    case EventKind::Arg:
+        return argText(w);
+    case EventKind::Ready:
+        return w.promise() + " is ready: all its arguments are there";
+    case EventKind::Join:
+        return fmt::format("search {} joins {}: {} is being searched already", w.otherBranch(), w.promise(), w.node());
+    case EventKind::Open:
+        return w.promise() + " opens: all inputs of its node have landed";
+    case EventKind::Complete:
+        return w.promise() + " is complete";
+    case EventKind::PromiseRelevance:
+        return fmt::format("{} has its relevance{}", w.promise(), w.tensor());
+    case EventKind::BranchRelevance:
+        return fmt::format("{} receives relevance{}", w.branch(), w.tensor());
+    case EventKind::Wait:
+        return fmt::format("{} waits for {}", w.node(), w.branch());
+    case EventKind::Resume:
+        return fmt::format("{} no longer waits for {}", w.node(), w.branch());
+    case EventKind::Relevance:
+        return fmt::format("relevance of {}{} is known{}", w.node(), w.output(), w.tensor());
+    case EventKind::Rule:
+        return ruleText(w);
+    case EventKind::Snapshot:
+        return fmt::format("checkpoint {}{} is taken{}", w.node(), w.output(), w.tensor());
+    case EventKind::Finished:
+        return w.event.flag == 1 ? "the run ends: all checkpoints have been taken" : "the run is finished";
+    case EventKind::Launch:
+        return launchText(w);
+    case EventKind::Candidate:
+        return candidateText(w);
+    case EventKind::Split:
+        return fmt::format("{} ends a block behind {}, forward operator {}", tryText(w), w.node(), w.event.extra + 1);
+    case EventKind::Drop:
+        return dropText(w);
+    case EventKind::Rebuild:
+        return rebuildText(w);
+    case EventKind::Compute:
+        return fmt::format("{} is computed{}", valueText(w), w.tensor());
+    case EventKind::Recompute:
+        return fmt::format("{} is computed again{}{}", valueText(w),
+                           w.event.extra == 1 ? ", to be freed after use" : "", w.tensor());
+    case EventKind::Free:
+        return fmt::format("{} leaves memory{}", valueText(w), event::isMovedOut(w.event) ? " for its tier" : "");
+    case EventKind::Move:
+        return fmt::format("{} is copied to {}", valueText(w), tierText(w));
+    case EventKind::Fetch:
+        return fmt::format("{} is fetched {}", valueText(w),
+                           w.isBranch() ? "by " + w.promise() : "from " + tierText(w));
+    case EventKind::Buffer:
+        return bufferText(w);
+    }
+    return {};
 }
-
-std::string freeText(const Words& w)
-{
-    return fmt::format("{} leaves memory{}", valueText(w), event::isMovedOut(w.event) ? " for its tier" : "");
-}
-
-std::string moveText(const Words& w) { return fmt::format("{} is copied to {}", valueText(w), tierText(w)); }
-
-std::string fetchText(const Words& w)
-{
-    return fmt::format("{} is fetched {}", valueText(w), w.isBranch() ? "by " + w.promise() : "from " + tierText(w));
-}
-
-using Describer = std::string (*)(const Words&);
-constexpr std::array<Describer, event::kEventKindCount> kDescribers{visitText,
-                                                                    pushText,
-                                                                    popText,
-                                                                    enqueueText,
-                                                                    dequeueText,
-                                                                    landText,
-                                                                    takeText,
-                                                                    newPromiseText,
-                                                                    addParentText,
-                                                                    recordText,
-                                                                    addChildText,
-                                                                    argNodeText,
-                                                                    argText,
-                                                                    readyText,
-                                                                    joinText,
-                                                                    openText,
-                                                                    completeText,
-                                                                    promiseRelevanceText,
-                                                                    branchRelevanceText,
-                                                                    waitText,
-                                                                    resumeText,
-                                                                    relevanceText,
-                                                                    ruleText,
-                                                                    snapshotText,
-                                                                    finishedText,
-                                                                    launchText,
-                                                                    candidateText,
-                                                                    splitText,
-                                                                    dropText,
-                                                                    rebuildText,
-                                                                    computeText,
-                                                                    recomputeText,
-                                                                    freeText,
-                                                                    moveText,
-                                                                    fetchText,
-                                                                    bufferText};
 
 } // namespace
 
@@ -304,9 +257,7 @@ std::string describe(const Run& run, std::uint64_t step)
     if (step >= run.events.size()) {
         return {};
     }
-    const Event& event = run.events[step];
-    const auto kind = static_cast<std::size_t>(event.kind);
-    return kind < kDescribers.size() ? kDescribers[kind]({run, event, step}) : std::string();
+    return textOf({run, run.events[step], step});
 }
 
 } // namespace retro::trace

@@ -2,6 +2,7 @@
 #include "core/trace/lutlaunch.h"
 
 #include "core/event/launchevent.h"
+#include "core/graph/attributes.h"
 #include "core/ops/tablelookup.h"
 #include "kernels/lut/schedule.h"
 
@@ -14,13 +15,6 @@ namespace retro::trace
 
 namespace
 {
-
-bool isSet(const graph::Node& node, const char* name)
-{
-    const auto at = node.attributes.find(name);
-    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return value != nullptr && *value != 0;
-}
 
 /// A layer of the smallest sizes in the mode of a node: which buffers a launch touches does not depend on sizes.
 lut::ScheduleRequest smallest(const graph::Node& node, lut::Pass pass)

@@ -580,11 +580,6 @@ double Motion::sumOf(const Landing& landing) const
     return handle.isValid() && handle.index() < m_sums.size() ? m_sums[handle.index()] : kUnknown;
 }
 
-std::uint64_t Motion::knownAt(NodeId node) const
-{
-    return node.isValid() && node.index() < m_known.size() ? m_known[node.index()] : m_count;
-}
-
 std::span<const NodeId> Motion::chainOf(PromiseId promise, std::uint32_t branch, double moment) const
 {
     if (!promise.isValid() || promise.index() >= m_promises.size() ||

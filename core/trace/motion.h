@@ -121,8 +121,6 @@ public:
     [[nodiscard]] std::span<const Landing> landingsBetween(std::uint64_t from, std::uint64_t to) const;
     /// Σ of the relevance that landed: its own, or what its branch got later. NaN when it never got any.
     [[nodiscard]] double sumOf(const Landing& landing) const;
-    /// Step of the event with which the relevance of a node's first output was known; the number of events when never.
-    [[nodiscard]] std::uint64_t knownAt(NodeId node) const;
     /// The chain of a promise's branch as far as the search has come at a moment, the start first.
     [[nodiscard]] std::span<const NodeId> chainOf(PromiseId promise, std::uint32_t branch, double moment) const;
 

@@ -2,7 +2,6 @@
 #include "core/trace/pace.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace retro::trace
 {

@@ -229,13 +229,10 @@ private:
             names.push_back(node.name);
             m_builder.addNode(std::move(node));
         }
-        Result<Graph> built = std::move(m_builder).build();
-        if (!built) {
-            return base::within(std::move(built).error(), m_database.path() + ": the graph is damaged");
-        }
-        RETRO_CHECK(checkOrder(*built, names));
-        RETRO_CHECK(checkOutputs(*built));
-        return std::make_shared<const Graph>(std::move(built).value());
+        RETRO_TRY(auto built, base::within(std::move(m_builder).build(), m_database.path() + ": the graph is damaged"));
+        RETRO_CHECK(checkOrder(built, names));
+        RETRO_CHECK(checkOutputs(built));
+        return std::make_shared<const Graph>(std::move(built));
     }
 
     /// The builder sorts and renames; a file that it had to change was not written by us.

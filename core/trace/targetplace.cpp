@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/targetplace.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/operatoraxes.h"
 
 #include <fmt/format.h>
@@ -21,18 +22,10 @@ using graph::Node;
 /// Most nodes that are walked over.
 constexpr int kMostSteps = 64;
 
-std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback)
-{
-    const auto at = node.attributes.find(name);
-    const auto* number = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return number == nullptr ? fallback : *number;
-}
-
 /// Where axis `axis` of the operand of a Transpose is in its result; nothing when it is nowhere.
 std::optional<std::size_t> behindTranspose(const Node& node, std::size_t axis, std::size_t rank)
 {
-    const auto at = node.attributes.find("perm");
-    const auto* order = at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
+    const auto* order = graph::attributeOf<std::vector<std::int64_t>>(node, "perm");
     if (order == nullptr) {
         return rank - 1 - axis;
     }

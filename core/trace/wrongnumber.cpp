@@ -26,16 +26,6 @@ bool isWrong(const Tensor& tensor)
     return !ops::algebra::allFinite(isPlain ? tensor : tensor.to(tensor::DType::Float32));
 }
 
-std::vector<std::int64_t> indexOf(std::int64_t element, const tensor::Shape& shape)
-{
-    std::vector<std::int64_t> index(shape.size());
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-        index[axis] = element % shape[axis];
-        element /= shape[axis];
-    }
-    return index;
-}
-
 /// Walks from a value that is not finite to what it was computed from, as long as that is not finite either.
 class OriginSearch
 {
@@ -260,7 +250,7 @@ std::string wrongElementOf(const Tensor& tensor)
     }
     const double number = tensor.at(first);
     return fmt::format("{} at [{}] ({} of {} elements {} not finite)", std::isnan(number) ? std::abs(number) : number,
-                       fmt::join(indexOf(first, tensor.shape()), ", "), count, tensor.size(),
+                       fmt::join(tensor::indexOf(first, tensor.shape()), ", "), count, tensor.size(),
                        count == 1 ? "is" : "are");
 }
 

@@ -3,6 +3,7 @@
 #include "core/diagnosis/compared.h"
 #include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -63,7 +64,7 @@ std::string gateText(const graph::Node& node, const std::vector<std::int64_t>& p
     static constexpr std::array<std::string_view, 4> kLstmGates{"i (input)", "o (output)", "f (forget)", "c (cell)"};
     static constexpr std::array<std::string_view, 3> kGruGates{"z (update)", "r (reset)", "h (hidden)"};
     const std::size_t gates = node.op == "LSTM" ? kLstmGates.size() : (node.op == "GRU" ? kGruGates.size() : 0);
-    const std::int64_t hidden = wholeAttribute(node, "hidden_size", 0);
+    const std::int64_t hidden = graph::intAttribute(node, "hidden_size", 0);
     if (gates == 0 || hidden <= 0 || shape.size() < 2) {
         return {};
     }

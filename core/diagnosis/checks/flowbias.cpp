@@ -4,12 +4,12 @@
 #include "core/diagnosis/magnitudeshare.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/ways.h"
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -30,7 +30,7 @@ LinearKind kindOf(const Facts& facts, NodeId id)
     if (node.op != "Conv" && node.op != "ConvTranspose") {
         return LinearKind::Dense;
     }
-    const std::int64_t group = wholeAttribute(node, "group", 1);
+    const std::int64_t group = graph::intAttribute(node, "group", 1);
     const tensor::Shape shape = facts.shape(node.inputs.front());
     // Of one position, as in a gate over channels: written as a convolution, but dense.
     if (shape.size() > 2 && std::ranges::all_of(shape.begin() + 2, shape.end(), [](auto n) { return n == 1; })) {

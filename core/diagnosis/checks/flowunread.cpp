@@ -3,6 +3,7 @@
 #include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/modelfacts.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +30,7 @@ std::string fillOf(const Facts& facts, NodeId node)
     if (pad.op != "Pad") {
         return {};
     }
-    double fill = numberAttribute(pad, "value", 0);
+    double fill = graph::floatAttribute(pad, "value", 0);
     if (pad.inputs.size() > 2 && pad.inputs[2].isValid()) {
         const Tensor constant = facts.value(pad.inputs[2]);
         fill = constant.isValid() && constant.size() == 1 ? constant.at(0) : fill;

@@ -3,6 +3,7 @@
 #include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/magnitudeshare.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ bool hasOwnBias(const Facts& facts, NodeId node)
 std::string biasText(const Facts& facts, NodeId node)
 {
     const auto& map = static_cast<const ops::LinearMap&>(facts.op(node)->structure());
-    const std::int64_t group = wholeAttribute(facts.graph().node(node), "group", 1);
+    const std::int64_t group = graph::intAttribute(facts.graph().node(node), "group", 1);
     const std::string groups = group > 1 ? fmt::format(" Each filter sees one of {} groups of channels", group) : "";
     const std::string bias = map.hasBias() ? std::string() : "there is no bias to take it";
     if (groups.empty()) {

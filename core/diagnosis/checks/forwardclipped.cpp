@@ -4,6 +4,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/samplechecks.h"
 #include "core/diagnosis/ways.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -33,8 +34,8 @@ std::optional<double> numberOf(const Tensor& constant)
 std::optional<double> upperBound(const Facts& facts, const graph::Node& node)
 {
     if (node.op == "Clip") {
-        if (const auto attribute = node.attributes.find("max"); attribute != node.attributes.end()) {
-            return numberAttribute(node, "max", std::numeric_limits<double>::max());
+        if (node.attributes.contains("max")) {
+            return graph::floatAttribute(node, "max", std::numeric_limits<double>::max());
         }
         return node.inputs.size() > 2 && node.inputs[2].isValid() ? numberOf(facts.value(node.inputs[2]))
                                                                   : std::nullopt;

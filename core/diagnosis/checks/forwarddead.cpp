@@ -4,6 +4,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/samplechecks.h"
 #include "core/diagnosis/ways.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ bool isRectifier(const Facts& facts, const graph::Node& node)
         const bool hasLower = node.inputs.size() > 1 && node.inputs[1].isValid();
         const Tensor lower = hasLower ? facts.value(node.inputs[1]) : Tensor();
         return hasLower ? lower.isValid() && lower.size() == 1 && lower.at(0) == 0
-                        : numberAttribute(node, "min", -1) == 0;
+                        : graph::floatAttribute(node, "min", -1) == 0;
     }
     return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
 }

@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/ways.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -94,13 +95,14 @@ void findEpsilon(const Facts& facts, Probe& probe)
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         const NodeId id(i);
         const graph::Node& node = graph.node(id);
-        const double epsilon = numberAttribute(node, "epsilon", kUsualEpsilon);
+        const double epsilon = graph::floatAttribute(node, "epsilon", kUsualEpsilon);
         if (!isRowNormalisation(node) || !reachesTarget(facts, id) || !(epsilon > 0)) {
             continue;
         }
         const Tensor x = facts.value(node.inputs.front());
-        std::vector<double> shares =
-            x.isValid() ? variancesOf(x, wholeAttribute(node, "axis", -1), isCentring(node)) : std::vector<double>();
+        std::vector<double> shares = x.isValid()
+                                         ? variancesOf(x, graph::intAttribute(node, "axis", -1), isCentring(node))
+                                         : std::vector<double>();
         const double variance = median(shares);
         const std::vector<double> variances = shares;
         std::ranges::for_each(shares, [epsilon](double& v) { v = epsilon / (v + epsilon); });

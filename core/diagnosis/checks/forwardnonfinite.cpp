@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -93,7 +93,7 @@ std::string overflowText(const graph::Node& node, const Statistics& reads, const
 std::string varianceText(const graph::Node& node, const Statistics& reads, const std::string& share)
 {
     const bool isNormalisation = node.op.ends_with("Normalization");
-    const double epsilon = isNormalisation ? numberAttribute(node, "epsilon", 0) : 0;
+    const double epsilon = isNormalisation ? graph::floatAttribute(node, "epsilon", 0) : 0;
     if (isNormalisation && reads.variance == 0) {
         return fmt::format("0/0 {}: what it normalises has variance 0, and its epsilon is {}", share,
                            numberText(epsilon));

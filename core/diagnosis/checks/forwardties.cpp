@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -38,13 +39,13 @@ struct PoolWindows
     Extents begin; ///< padding before the first element
 
     PoolWindows(const graph::Node& node, const tensor::Shape& in, const tensor::Shape& out)
-        : kernel(wholesAttribute(node, "kernel_shape")), strides(wholesAttribute(node, "strides")),
-          dilations(wholesAttribute(node, "dilations")), begin(wholesAttribute(node, "pads"))
+        : kernel(graph::intsAttribute(node, "kernel_shape")), strides(graph::intsAttribute(node, "strides")),
+          dilations(graph::intsAttribute(node, "dilations")), begin(graph::intsAttribute(node, "pads"))
     {
         strides.resize(kernel.size(), 1);
         dilations.resize(kernel.size(), 1);
         begin.resize(kernel.size(), 0);
-        const std::string automatic = textAttribute(node, "auto_pad");
+        const std::string automatic = graph::textAttribute(node, "auto_pad");
         for (std::size_t i = 0; automatic.starts_with("SAME") && i < kernel.size(); ++i) {
             const std::int64_t reach = (out[i + 2] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1;
             const std::int64_t all = std::max<std::int64_t>(0, reach - in[i + 2]);
@@ -185,7 +186,7 @@ double tiedShare(const graph::Node& node, const Tensor& x, const Tensor& y, cons
 {
     const bool fits =
         x.isValid() && y.isValid() && relevance.isValid() && x.rank() > 2 && y.shape() == relevance.shape();
-    if (!fits || wholesAttribute(node, "kernel_shape").size() + 2 != x.rank()) {
+    if (!fits || graph::intsAttribute(node, "kernel_shape").size() + 2 != x.rank()) {
         return 0;
     }
     const PoolWindows windows(node, x.shape(), y.shape());
@@ -223,8 +224,8 @@ bool readsCopies(const Facts& facts, const graph::Node& node)
     if (!before.isValid() || facts.graph().node(before).op != "MaxPool") {
         return false;
     }
-    const Extents kernel = wholesAttribute(facts.graph().node(before), "kernel_shape");
-    Extents strides = wholesAttribute(facts.graph().node(before), "strides");
+    const Extents kernel = graph::intsAttribute(facts.graph().node(before), "kernel_shape");
+    Extents strides = graph::intsAttribute(facts.graph().node(before), "strides");
     strides.resize(kernel.size(), 1);
     for (std::size_t i = 0; i < kernel.size(); ++i) {
         if (kernel[i] > strides[i]) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ Drift driftAt(const Facts& facts, const graph::Node& node)
     }
     const std::vector<double> norms = normsAlong(x, 1);
     const double each = read.empty() ? 1 : static_cast<double>(x.size()) / static_cast<double>(read.size());
-    const double epsilon = numberAttribute(node, "epsilon", 1e-5); // of ONNX
+    const double epsilon = graph::floatAttribute(node, "epsilon", 1e-5); // of ONNX
     std::vector<double> drifts;
     std::vector<double> spreads;
     for (std::size_t i = 0; i < read.size(); ++i) {
@@ -53,7 +54,7 @@ Drift driftAt(const Facts& facts, const graph::Node& node)
 bool isTrainedNormalisation(const graph::Node& node)
 {
     return node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
-           wholeAttribute(node, "training_mode", 0) == 0;
+           graph::intAttribute(node, "training_mode", 0) == 0;
 }
 
 /// `before` names one whose statistics fit; empty where there is none.

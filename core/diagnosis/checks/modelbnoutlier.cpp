@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/outlier.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ std::vector<double> factorsOf(const ModelFacts& model, const graph::Node& node)
     if (scale.size() != variance.size()) {
         return {};
     }
-    const double epsilon = numberAttribute(node, "epsilon", kUsualBatchEpsilon);
+    const double epsilon = graph::floatAttribute(node, "epsilon", kUsualBatchEpsilon);
     std::vector<double> factors;
     for (std::size_t i = 0; i < scale.size(); ++i) {
         factors.push_back(std::abs(scale[i]) / std::sqrt(variance[i] + epsilon));

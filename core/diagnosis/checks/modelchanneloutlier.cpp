@@ -3,6 +3,7 @@
 #include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/outlier.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +47,7 @@ std::vector<Parts> partsOf(const ModelFacts& model, const graph::Node& node)
         }
     };
     const bool isLookup = node.op == "Gather" && (node.domain.empty() || node.domain == "retrograde");
-    if (isLookup && wholeAttribute(node, "axis", 0) == 0) {
+    if (isLookup && graph::intAttribute(node, "axis", 0) == 0) {
         add(0, 2, 0, "row");
     } else if (node.domain.empty() && (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN")) {
         constexpr std::size_t kRankOfGates = 3; // directions × gates · units × what is read

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace retro::diagnosis
@@ -61,12 +61,12 @@ void findCheckerboards(const Facts& facts, Probe& probe)
         if (node.op != "ConvTranspose" || !node.domain.empty()) {
             continue;
         }
-        std::vector<std::int64_t> kernel = wholesAttribute(node, "kernel_shape");
+        std::vector<std::int64_t> kernel = graph::intsAttribute(node, "kernel_shape");
         const Tensor weight = model.constantOperand(node, 1);
         if (kernel.empty() && weight.isValid() && weight.rank() > 2) {
             kernel.assign(weight.shape().begin() + 2, weight.shape().end());
         }
-        const std::vector<std::int64_t> strides = wholesAttribute(node, "strides");
+        const std::vector<std::int64_t> strides = graph::intsAttribute(node, "strides");
         const std::string& result = model.graph().value(node.outputs.front()).name;
         const ValueId value = facts.valueOfPass(result);
         const bool hasRelevance = facts.pass() != nullptr && facts.pass()->hasRelevance && value.isValid();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@ void findSlopes(const Facts& facts, Probe& probe)
         if (node.op != "LeakyRelu" || !node.domain.empty()) {
             continue;
         }
-        const double slope = numberAttribute(node, "alpha", kUsualSlope);
+        const double slope = graph::floatAttribute(node, "alpha", kUsualSlope);
         probe.measured(node.name, slope);
         if (!(slope >= kLargestSlope || slope < 0)) {
             continue;

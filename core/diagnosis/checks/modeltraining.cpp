@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -68,7 +69,7 @@ void findTraining(const Facts& facts, Probe& probe)
             continue;
         }
         const double dropped = isDropout ? droppedShare(model, node) : 0;
-        const bool isTraining = isDropout ? dropped > 0 : wholeAttribute(node, "training_mode", 0) != 0;
+        const bool isTraining = isDropout ? dropped > 0 : graph::intAttribute(node, "training_mode", 0) != 0;
         probe.measured(node.name, isTraining ? 1 : 0);
         if (isTraining) {
             noteTraining(facts, probe, node, dropped);

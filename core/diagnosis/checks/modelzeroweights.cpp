@@ -3,10 +3,9 @@
 #include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/windows.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace retro::diagnosis
 {
@@ -40,7 +39,7 @@ std::optional<ConcatPart> partOf(const Facts& facts, ValueId value, std::int64_t
     for (std::size_t slot = 0; slot < concat.inputs.size(); ++slot) {
         const tensor::Shape shape = shapeInFile(facts, concat.inputs[slot]);
         const auto rank = static_cast<std::int64_t>(shape.size());
-        const std::int64_t written = wholeAttribute(concat, "axis", 0);
+        const std::int64_t written = graph::intAttribute(concat, "axis", 0);
         const std::int64_t along = written < 0 ? written + rank : written;
         const bool isKnown = along >= 0 && along < rank && (along == axis || along == rank + axis);
         if (!isKnown) {

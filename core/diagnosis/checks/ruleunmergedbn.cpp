@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -107,8 +108,8 @@ std::string paddedReader(const graph::Graph& graph, ValueId value)
 {
     for (const graph::Use& use : graph.uses(value)) {
         const graph::Node& node = graph.node(use.node);
-        const std::vector<std::int64_t> pads = wholesAttribute(node, "pads");
-        const std::string automatic = textAttribute(node, "auto_pad");
+        const std::vector<std::int64_t> pads = graph::intsAttribute(node, "pads");
+        const std::string automatic = graph::textAttribute(node, "auto_pad");
         const bool isPadded =
             std::ranges::any_of(pads, [](std::int64_t pad) { return pad > 0; }) || automatic.starts_with("SAME");
         if (node.op == "Conv" && isPadded) {

@@ -4,10 +4,10 @@
 #include "core/diagnosis/openedforward.h"
 #include "core/diagnosis/statistics.h"
 #include "core/diagnosis/tokenrelevance.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <numeric>
 
 namespace retro::diagnosis
@@ -19,13 +19,6 @@ namespace
 /// Share of Σ|R| of tokens behind the position of the target, in a model with a causal mask: > 1e-6.
 constexpr double kMostBehind = 1e-6;
 constexpr double kBehindBase = 2.6;
-
-bool asksForCausal(const graph::Node& node, const char* name)
-{
-    const auto at = node.attributes.find(name);
-    const auto* number = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return number != nullptr && *number != 0;
-}
 
 /// A square softmax without any weight above the diagonal.
 bool isCausalMap(const Tensor& weights)
@@ -65,8 +58,8 @@ std::string causalMark(const Facts& facts)
 {
     for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
         const graph::Node& node = facts.graph().node(NodeId(i));
-        if (node.op == "Trilu" || node.op == "GroupQueryAttention" || asksForCausal(node, "unidirectional") ||
-            asksForCausal(node, "is_causal")) {
+        if (node.op == "Trilu" || node.op == "GroupQueryAttention" || graph::isSet(node, "unidirectional") ||
+            graph::isSet(node, "is_causal")) {
             return node.name;
         }
         const Tensor weights = node.op == "Softmax" ? facts.value(node.outputs.front()) : Tensor();

@@ -198,16 +198,6 @@ std::vector<Tensor> finalRelevance(const trace::Run& run)
 namespace
 {
 
-std::vector<std::int64_t> indexOf(std::int64_t flat, const tensor::Shape& shape)
-{
-    std::vector<std::int64_t> index(shape.size());
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-        index[axis] = flat % shape[axis];
-        flat /= shape[axis];
-    }
-    return index;
-}
-
 // |a − b|; infinite where only one is a number, 0 where both are the same kind of none.
 double gap(double a, double b)
 {
@@ -238,7 +228,7 @@ void findLargest(const Tensor& a, const Tensor& b, ValueDifference& difference)
         }
     }
     if (a.size() > 0) {
-        difference.index = indexOf(at, a.shape());
+        difference.index = tensor::indexOf(at, a.shape());
         difference.a = a.at(at);
         difference.b = b.at(at);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/channelaxis.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/operatoraxes.h"
 
@@ -28,9 +29,8 @@ constexpr std::int64_t kMixed = -2; ///< features that a layer made of the input
 /// What Squeeze and Unsqueeze name, from operand or attribute; nothing when it is computed.
 std::optional<Axes> namedAxes(const Graph& graph, const Node& node)
 {
-    const auto at = node.attributes.find("axes");
-    if (at != node.attributes.end() && std::holds_alternative<Axes>(at->second)) {
-        return std::get<Axes>(at->second);
+    if (const auto* given = graph::attributeOf<Axes>(node, "axes")) {
+        return *given;
     }
     if (node.inputs.size() < 2 || !node.inputs[1].isValid() || !graph.value(node.inputs[1]).constant.isValid()) {
         return std::nullopt;
@@ -138,9 +138,7 @@ std::optional<std::size_t> samplesOf(const Graph& graph, const graph::Use& use)
     if (!ops::operatorAxes(node.op).hasTimeAndSample || use.slot != 0) {
         return std::nullopt;
     }
-    const auto layout = node.attributes.find("layout");
-    const auto* number = layout == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&layout->second);
-    return number != nullptr && *number == 1 ? 0 : 1;
+    return graph::intAttribute(node, "layout", 0) == 1 ? 0 : 1;
 }
 
 /// True where time and samples are in the result what they are in the first operand: a dense layer, a normalisation.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/featuremaps.h"
 
+#include "core/graph/attributes.h"
 #include "core/graph/walkback.h"
 #include "core/ops/operatoraxes.h"
 
@@ -44,9 +45,7 @@ ValueId operandOfSameAxes(const execute::BoundModel& model, const graph::Node& n
 /// Where an axis goes in a Transpose; nothing without a permutation.
 std::optional<std::size_t> turned(const graph::Node& transpose, std::size_t axis)
 {
-    const auto order = transpose.attributes.find("perm");
-    const auto* list =
-        order == transpose.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&order->second);
+    const auto* list = graph::attributeOf<std::vector<std::int64_t>>(transpose, "perm");
     if (list == nullptr) {
         return std::nullopt;
     }

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 /// Grad-CAM as pytorch-grad-cam 1.5 computes it (base_cam.py, grad_cam_plusplus.py, utils/image.py).

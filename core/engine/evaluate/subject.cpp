@@ -9,6 +9,7 @@
 #include "core/engine/model/binding.h"
 #include "core/engine/model/precision.h"
 #include "core/execute/forward.h"
+#include "core/graph/attributes.h"
 #include "core/graph/walkback.h"
 #include "core/trace/targetplace.h"
 
@@ -39,9 +40,7 @@ struct Lookup
 std::optional<Lookup> lookupBy(const graph::Graph& graph, const graph::Use& use)
 {
     const graph::Node& node = graph.node(use.node);
-    const auto axis = node.attributes.find("axis");
-    const auto* number = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
-    if (node.op != "Gather" || use.slot != 1 || (number != nullptr && *number != 0)) {
+    if (node.op != "Gather" || use.slot != 1 || graph::isSet(node, "axis")) {
         return std::nullopt;
     }
     const Tensor& table = graph.value(node.inputs.front()).constant;

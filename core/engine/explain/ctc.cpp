@@ -2,6 +2,7 @@
 #include "core/engine/explain/ctc.h"
 
 #include "core/engine/evaluate/channelaxis.h"
+#include "core/graph/attributes.h"
 #include "core/graph/walkback.h"
 #include "core/ops/structure.h"
 
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -69,10 +69,8 @@ void lookAtEnd(const execute::BoundModel& model, ValueId value, BehindScores& be
     while (graph.value(value).kind == graph::ValueKind::Result) {
         const Node& node = graph.node(graph.nodeOf(value));
         const auto last = static_cast<std::int64_t>(model.typeOf(value).shape.size()) - 1;
-        const auto axis = node.attributes.find("axis");
-        const auto* given = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
-        behind.hasLogSoftmax =
-            behind.hasLogSoftmax || (node.op == "LogSoftmax" && (given == nullptr || *given == -1 || *given == last));
+        const std::int64_t axis = graph::intAttribute(node, "axis", -1);
+        behind.hasLogSoftmax = behind.hasLogSoftmax || (node.op == "LogSoftmax" && (axis == -1 || axis == last));
         behind.isLinear = node.op == "MatMul" || node.op == "Gemm" || node.op == "Conv" || node.op == "Einsum";
         if (std::ranges::find(kBetween, node.op) == kBetween.end()) {
             return;

@@ -59,20 +59,4 @@ tape::ModelRule gradientRule(std::shared_ptr<const execute::BoundModel> model)
     };
 }
 
-tape::ModelRule relevanceRule(std::shared_ptr<const execute::BoundModel> model,
-                              std::shared_ptr<const lrp::RuleAssignment> rules)
-{
-    return [model = std::move(model),
-            rules = std::move(rules)](const tape::ModelSite& site) -> Result<std::vector<Tensor>> {
-        const lrp::RulePointer& rule = (*rules)[site.node.index()].rule;
-        const bool isWanted = std::ranges::any_of(site.wanted, [](std::uint8_t one) { return one != 0; });
-        if (!rule || !isWanted) {
-            return std::vector<Tensor>(site.operands.size());
-        }
-        const lrp::NodeValues values{{site.operands.begin(), site.operands.end()},
-                                     {site.outputs.begin(), site.outputs.end()}};
-        return lrp::applyRule(*model, site.node, rule, site.wanted, site.upstream, values, nullptr);
-    };
-}
-
 } // namespace retro::engine

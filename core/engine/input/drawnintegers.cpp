@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/input/drawnintegers.h"
 
+#include "core/graph/attributes.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -42,13 +44,6 @@ template <std::size_t N>
 bool isDrawnBy(const std::array<std::string_view, N>& names, const std::string& op)
 {
     return std::ranges::find(names, op) != names.end();
-}
-
-std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback)
-{
-    const auto at = node.attributes.find(name);
-    const auto* number = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return number == nullptr ? fallback : *number;
 }
 
 /// The one number of a constant; nothing of other values.
@@ -138,7 +133,7 @@ private:
     static std::optional<Range> lookedUp(const Graph& graph, const Node& node, std::uint32_t slot)
     {
         if ((node.op == "Gather" || node.op == "GatherElements") && slot == 1) {
-            return rowsOf(graph, node, 0, intAttribute(node, "axis", 0));
+            return rowsOf(graph, node, 0, graph::intAttribute(node, "axis", 0));
         }
         if (node.op == "OneHot" && slot == 0) {
             return Range(0, std::max<std::int64_t>(numberOf(graph, node, 1).value_or(kMostDrawn) - 1, 0));

@@ -145,19 +145,17 @@ private:
     /// Of an attention in one node: its steps are run on its operands.
     [[nodiscard]] Result<Mixing> openedMixing(NodeId id) const
     {
-        auto body = lrp::bodyOf(model(), id);
-        if (!body) {
-            return base::within(std::move(body).error(), fmt::format("inside node {}", graph().labelOf(id)));
-        }
+        RETRO_TRY(auto body,
+                  base::within(lrp::bodyOf(model(), id), fmt::format("inside node {}", graph().labelOf(id))));
         std::vector<Tensor> operands;
         std::vector<ops::TensorType> types;
-        for (const std::size_t slot : body->operands) {
+        for (const std::size_t slot : body.operands) {
             operands.push_back(held(graph().node(id).inputs[slot]));
             base::guard(operands.back().isValid(), "the operands of an attention were fetched");
             types.push_back({operands.back().dtype(), operands.back().shape()});
         }
         RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
-                  BoundModel::bind(body->graph, types, execute::insideOf(m_request.precision)));
+                  BoundModel::bind(body.graph, types, execute::insideOf(m_request.precision)));
         const std::optional<NodeId> mixing = mixingNode(*bound);
         if (!mixing) {
             return cannotLink(graph().labelOf(id));

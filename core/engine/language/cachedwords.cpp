@@ -4,6 +4,7 @@
 #include "core/engine/explain/runforward.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/engine/language/languageanswer.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <string_view>
@@ -23,13 +24,6 @@ namespace
 {
 
 constexpr std::size_t kPastRank = 4; // batch × heads × rows × width
-
-std::int64_t integerOf(const Node& node, const char* name)
-{
-    const auto at = node.attributes.find(name);
-    const auto* const value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return value == nullptr ? 0 : *value;
-}
 
 bool has(const graph::Value& input, std::string_view part) { return input.name.find(part) != std::string::npos; }
 
@@ -55,7 +49,7 @@ std::optional<std::size_t> grownFrom(const Node& node, std::size_t slot)
         return 1;
     }
     if (node.domain.empty() && node.op == "Concat" && slot == 0 && node.inputs.size() == 2) {
-        const std::int64_t axis = integerOf(node, "axis");
+        const std::int64_t axis = graph::intAttribute(node, "axis", 0);
         return axis == 2 || axis == -2 ? std::optional<std::size_t>(0) : std::nullopt;
     }
     const bool isOfAttention = node.domain.empty() && node.op == "Attention";
@@ -124,7 +118,7 @@ bool CachedWords::isSliding(ValueId past) const
     const Graph& graph = *m_model.graph();
     return std::ranges::any_of(graph.uses(past), [&graph](const graph::Use& use) {
         const Node& node = graph.node(use.node);
-        return node.op == "CacheAppend" && integerOf(node, "sliding") != 0;
+        return node.op == "CacheAppend" && graph::isSet(node, "sliding");
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/engine/language/languagemodel.h"
 #include "core/engine/language/modelconfig.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -187,18 +188,11 @@ private:
     {
         for (const graph::Use& use : m_graph.uses(past)) {
             const graph::Node& node = m_graph.node(use.node);
-            if (node.op == "CacheAppend" && node.domain == "retrograde" && integer(node, "sliding") != 0) {
-                return integer(node, "window");
+            if (node.op == "CacheAppend" && node.domain == "retrograde" && graph::isSet(node, "sliding")) {
+                return graph::intAttribute(node, "window", 0);
             }
         }
         return 0;
-    }
-
-    [[nodiscard]] static std::int64_t integer(const graph::Node& node, const char* name)
-    {
-        const auto at = node.attributes.find(name);
-        const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-        return value == nullptr ? 0 : *value;
     }
 
     /// Heads and width as new keys or values lie that are put behind the past: from the Reshape into heads, and the
@@ -270,7 +264,7 @@ private:
     [[nodiscard]] std::optional<std::int64_t> columnsOf(const graph::Node& node, ValueId made, bool areColumns) const
     {
         if (node.op == "MatMulNBits") {
-            return integer(node, "N");
+            return graph::intAttribute(node, "N", 0);
         }
         if (node.op == "Split" && areColumns) {
             return partOf(node, made);
@@ -280,7 +274,7 @@ private:
             return std::nullopt;
         }
         const graph::Value& weight = m_graph.value(node.inputs[1]);
-        const bool isTurned = integer(node, "transB") != 0;
+        const bool isTurned = graph::isSet(node, "transB");
         if (weight.constant.isValid() && weight.constant.rank() == 2) {
             return weight.constant.shape()[isTurned ? 0 : 1];
         }

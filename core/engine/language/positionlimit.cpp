@@ -2,6 +2,7 @@
 #include "core/engine/language/positionlimit.h"
 
 #include "core/engine/language/modelconfig.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -107,9 +108,7 @@ bool arePositions(const Graph& graph, ValueId indices)
 /// Rows of a table of which positions choose some.
 std::int64_t rowsOfTable(const Graph& graph, const Node& node)
 {
-    const auto axis = node.attributes.find("axis");
-    const auto* along = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
-    const bool picksRows = node.inputs.size() == 2 && (along == nullptr || *along == 0);
+    const bool picksRows = node.inputs.size() == 2 && !graph::isSet(node, "axis");
     const std::int64_t rows = picksRows ? rowsOfConstant(graph, node.inputs[0]) : 0;
     const bool isTable = rows > 0 && tensor::isFloating(graph.value(node.inputs[0]).dtype);
     return isTable && arePositions(graph, node.inputs[1]) ? rows : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/language/residualstreams.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <array>
@@ -152,9 +153,7 @@ private:
     static std::int64_t headsOf(const graph::Node& node)
     {
         for (const char* const name : {"q_num_heads", "num_heads"}) {
-            const auto at = node.attributes.find(name);
-            const auto* heads = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-            if (heads != nullptr) {
+            if (const auto* heads = graph::attributeOf<std::int64_t>(node, name)) {
                 return *heads;
             }
         }

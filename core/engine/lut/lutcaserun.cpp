@@ -82,8 +82,7 @@ std::vector<ValueId> operandsOf(graph::GraphBuilder& builder, const LutCase& giv
 
 Result<graph::Graph> graphOf(const LutCase& given, lut::Path path)
 {
-    graph::GraphBuilder builder(given.name);
-    builder.setOpset("", kOpset);
+    graph::GraphBuilder builder(given.name, kOpset);
     builder.setOpset("ai.retrograde", 1);
     const ValueId x = builder.addInput("x", DType::Float32, perSample(given, given.shape.inputs));
     const auto node = [&](const char* op, const char* domain, const char* name, std::vector<ValueId> inputs,

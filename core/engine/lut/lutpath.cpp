@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/lut/lutpath.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/tablelookup.h"
 #include "core/rewrite/draft.h"
 
@@ -16,13 +17,6 @@ using GraphPointer = std::shared_ptr<const graph::Graph>;
 
 constexpr const char* kDocumented = "documented";
 constexpr const char* kCuda = "cuda";
-
-bool isSet(const graph::Node& node, const char* attribute)
-{
-    const auto at = node.attributes.find(attribute);
-    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return value != nullptr && *value != 0;
-}
 
 /// The graph with an attribute of its layers set; the graph itself when they have it.
 base::Result<GraphPointer> withAttribute(const GraphPointer& graph, const char* attribute, bool value)

@@ -317,14 +317,11 @@ bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, e
     if (auto schemas = ops::expectSchemas(*model.rewritten.before); !schemas) { // rewrites may take out what is wrong
         return base::within(std::move(schemas).error(), model.path.string());
     }
-    base::Result<Written> graph = withDigits(model, precision, stop);
-    if (!graph) {
-        return base::within(std::move(graph).error(), model.path.string());
-    }
-    base::Result<Bound> bound = binder.bind(graph->graph, written);
+    RETRO_TRY(auto graph, base::within(withDigits(model, precision, stop), model.path.string()));
+    base::Result<Bound> bound = binder.bind(graph.graph, written);
     std::vector<std::string> lines;
     if (!bound.ok() && bound.error().code == base::ErrorCode::Input) {
-        bound = PartBinder(model, graph->graph, binder, bound.error()).bind(wish, written, lines);
+        bound = PartBinder(model, graph.graph, binder, bound.error()).bind(wish, written, lines);
     }
     if (!bound) {
         return base::within(std::move(bound).error(), model.path.string());

@@ -66,7 +66,8 @@ std::vector<bool> keptValues(const graph::Graph& graph, const GraphChanges& chan
     return isKept;
 }
 
-/// A node whose operands and results have their ids in the copy.
+} // namespace
+
 graph::Node renumbered(graph::Node node, const std::vector<ValueId>& ids)
 {
     for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
@@ -76,8 +77,6 @@ graph::Node renumbered(graph::Node node, const std::vector<ValueId>& ids)
     }
     return node;
 }
-
-} // namespace
 
 base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes)
 {

@@ -27,4 +27,7 @@ struct GraphChanges
 [[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph,
                                                                              const GraphChanges& changes);
 
+/// A node whose operands and results have their ids in another graph.
+[[nodiscard]] graph::Node renumbered(graph::Node node, const std::vector<base::ValueId>& ids);
+
 } // namespace retro::engine

@@ -79,11 +79,9 @@ base::Result<LoadedModelPointer> rewrittenAgain(std::shared_ptr<LoadedModel> mod
     RETRO_TRY(const std::shared_ptr<const graph::Graph> before,
               withWhatIsGiven(model->read, model->shapes, model->given));
     std::vector<rewrite::RewriteStep> steps = std::move(model->rewritten.steps);
-    auto rewritten = rewrite::rewrite(before, model->rewritten.options, stop);
-    if (!rewritten) {
-        return base::within(std::move(rewritten).error(), model->path.string());
-    }
-    model->rewritten = std::move(rewritten).value();
+    RETRO_TRY(auto rewritten,
+              base::within(rewrite::rewrite(before, model->rewritten.options, stop), model->path.string()));
+    model->rewritten = std::move(rewritten);
     std::erase_if(steps, [](const rewrite::RewriteStep& step) { return step.name != kInlineFunctions; });
     model->rewritten.steps.insert(model->rewritten.steps.begin(), std::make_move_iterator(steps.begin()),
                                   std::make_move_iterator(steps.end()));
@@ -150,11 +148,8 @@ base::Result<LoadedModelPointer> finish(const ReadModel& read, const std::filesy
     model->files = read.files;
     rewrites.keepDigits = false;
     RETRO_TRY(const std::shared_ptr<const graph::Graph> before, withWhatIsGiven(read.graph, read.shapes, {}));
-    auto rewritten = rewrite::rewrite(before, rewrites, stop);
-    if (!rewritten) {
-        return base::within(std::move(rewritten).error(), path.string());
-    }
-    model->rewritten = std::move(rewritten).value();
+    RETRO_TRY(auto rewritten, base::within(rewrite::rewrite(before, rewrites, stop), path.string()));
+    model->rewritten = std::move(rewritten);
     putInFront(inliningSteps(read), model->rewritten);
     RETRO_CHECK(checkCard(*model));
     model->seconds = watch.seconds();
@@ -218,12 +213,10 @@ base::Result<LoadedModelPointer> withRewrites(const LoadedModelPointer& model, c
     if (model->rewritten.options == wanted) {
         return model;
     }
-    auto rewritten = rewrite::rewrite(model->rewritten.before, wanted, stop);
-    if (!rewritten) {
-        return base::within(std::move(rewritten).error(), model->path.string());
-    }
+    RETRO_TRY(auto rewritten,
+              base::within(rewrite::rewrite(model->rewritten.before, wanted, stop), model->path.string()));
     auto changed = std::make_shared<LoadedModel>(*model);
-    changed->rewritten = std::move(rewritten).value();
+    changed->rewritten = std::move(rewritten);
     std::vector<rewrite::RewriteStep> read;
     std::ranges::copy_if(model->rewritten.steps, std::back_inserter(read),
                          [](const rewrite::RewriteStep& step) { return step.name == kInlineFunctions; });

@@ -160,15 +160,13 @@ private:
 
     [[nodiscard]] Result<void> openComposed(base::NodeId id, std::vector<OpenedFused>& into)
     {
-        auto body = lrp::bodyOf(*m_result.model, id);
-        if (!body) {
-            return base::within(std::move(body).error(), fmt::format("inside node {}", graph().node(id).name));
-        }
+        RETRO_TRY(auto body,
+                  base::within(lrp::bodyOf(*m_result.model, id), fmt::format("inside node {}", graph().node(id).name)));
         std::vector<base::ValueId> operands;
-        for (const std::size_t slot : body->operands) {
+        for (const std::size_t slot : body.operands) {
             operands.push_back(graph().node(id).inputs[slot]);
         }
-        return openNode(id, {body->graph, operands, body->results}, into);
+        return openNode(id, {body.graph, operands, body.results}, into);
     }
 
     [[nodiscard]] Result<void> openNode(base::NodeId id, const Parts& parts, std::vector<OpenedFused>& into)
@@ -187,11 +185,9 @@ private:
             request.relevance.push_back(relevanceOf(id, k));
         }
         const std::string& name = graph().node(id).name;
-        auto opened = lrp::openFused(request, m_result.composite, m_stop);
-        if (!opened) {
-            return base::within(std::move(opened).error(), fmt::format("inside node {}", name));
-        }
-        into.push_back({name, std::move(opened).value()});
+        RETRO_TRY(auto opened, base::within(lrp::openFused(request, m_result.composite, m_stop),
+                                            fmt::format("inside node {}", name)));
+        into.push_back({name, std::move(opened)});
         return {};
     }
 

@@ -38,10 +38,8 @@ Result<Tensor> standInOf(const graph::Value& value)
         }
         shape.push_back(*dimension.extent);
     }
-    const auto bytes = tensor::checkedBytes(shape, value.dtype, std::numeric_limits<std::int64_t>::max());
-    if (!bytes.ok()) {
-        return base::within(bytes.error(), fmt::format("constant \"{}\"", value.name));
-    }
+    RETRO_CHECK(base::within(tensor::checkedBytes(shape, value.dtype, std::numeric_limits<std::int64_t>::max()),
+                             fmt::format("constant \"{}\"", value.name)));
     return ops::shapeOnly(value.dtype, shape);
 }
 

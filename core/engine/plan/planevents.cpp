@@ -3,7 +3,6 @@
 
 #include "core/schedule/departures.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace retro::engine

@@ -182,13 +182,4 @@ Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const 
     return made;
 }
 
-Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainRequest& question,
-                                   const std::stop_token& stop)
-{
-    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, question.inputs, question.precision, nullptr, stop, bindOptionsFor(question.target)));
-    RETRO_TRY(const base::ValueId target, startValue(*bound, question.target));
-    return jointPlanningOf(PassSubject::gradient(bound, {target}), stop);
-}
-
 } // namespace retro::engine

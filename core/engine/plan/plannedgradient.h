@@ -39,9 +39,4 @@ struct PlannedGradient
                                                                     const ExplainRequest& question, PlanOptions wish,
                                                                     runtime::PlanRunOptions options = {});
 
-/// What plans of that gradient are made for: the joint graph that recordedPlannedGradient() carries out, with the sizes
-/// of the question's inputs. Errors: as gradient(), jointPlanningOf().
-[[nodiscard]] base::Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainRequest& question,
-                                                       const std::stop_token& stop = {});
-
 } // namespace retro::engine

@@ -15,7 +15,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 
 namespace retro::engine
 {

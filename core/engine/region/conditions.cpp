@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace retro::engine
 {

@@ -27,7 +27,6 @@
 #include <charconv>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 namespace retro::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/hiddenkeys.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/structure.h"
 
@@ -117,9 +118,7 @@ bool endsWith(const Shape& shape, std::int64_t queries, std::int64_t keys)
 bool isOverLastAxis(const Node& softmax, std::size_t rank)
 {
     constexpr std::int64_t kOfOneAxis = 13; // before, it was over all axes from one on
-    const auto given = softmax.attributes.find("axis");
-    const auto* const axis = given == softmax.attributes.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
-    const std::int64_t along = axis != nullptr ? *axis : (softmax.opset < kOfOneAxis ? 1 : -1);
+    const std::int64_t along = graph::intAttribute(softmax, "axis", softmax.opset < kOfOneAxis ? 1 : -1);
     return along == -1 || along + 1 == static_cast<std::int64_t>(rank);
 }
 

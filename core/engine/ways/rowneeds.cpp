@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/rowneeds.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/structure.h"
 #include "core/rewrite/attributes.h"
@@ -217,9 +218,7 @@ std::optional<OperandRows> RowNeeds::byName(const Node& node, std::size_t axis) 
 
 OperandRows RowNeeds::ofTranspose(const Node& node, std::size_t axis) const
 {
-    const auto at = node.attributes.find("perm");
-    const auto* const perm =
-        at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
+    const auto* const perm = graph::attributeOf<std::vector<std::int64_t>>(node, "perm");
     const std::size_t rank = shapeOf(node.outputs[0]).size();
     return only(node, 0, perm == nullptr ? rank - 1 - axis : static_cast<std::size_t>((*perm)[axis]));
 }

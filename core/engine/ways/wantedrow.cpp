@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/model/binding.h"
+#include "core/engine/model/changedgraph.h"
 #include "core/engine/model/prepare.h"
 #include "core/engine/ways/rowsalone.h"
 #include "core/graph/reach.h"
@@ -208,17 +209,6 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
-/// The node with the values of another graph.
-Node withValues(Node node, const std::vector<ValueId>& ids)
-{
-    for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
-        for (ValueId& value : *values) {
-            value = value.isValid() ? ids[value.index()] : value;
-        }
-    }
-    return node;
-}
-
 std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
 {
     graph::GraphBuilder builder(graph.name());
@@ -245,7 +235,7 @@ std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64
     gather.outputs = {picked};
     builder.addNode(std::move(gather));
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        Node node = withValues(graph.node(NodeId(i)), ids);
+        Node node = renumbered(graph.node(NodeId(i)), ids);
         if (NodeId(i) == head) {
             node.inputs[0] = picked;
         }
@@ -289,7 +279,7 @@ std::shared_ptr<const Graph> renamed(const Graph& members, const OtherOperands& 
         ids.push_back(rewrite::addValue(builder, value, value.kind));
     }
     for (const Node& node : members.nodes()) {
-        builder.addNode(withValues(node, ids));
+        builder.addNode(renumbered(node, ids));
     }
     for (const ValueId output : members.outputs()) {
         builder.addOutput(ids[output.index()]);

@@ -3,6 +3,7 @@
 #include "core/base/cancel.h"
 #include "core/execute/control/unroll.h"
 #include "core/execute/control/walker.h"
+#include "core/graph/attributes.h"
 #include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
@@ -19,17 +20,10 @@ using graph::Subgraph;
 namespace
 {
 
-const Subgraph* subgraphOf(const graph::Node& node, const char* name)
-{
-    const auto at = node.attributes.find(name);
-    return at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
-}
-
 /// A list of `count` integers; all 0 where the node has none.
 Result<std::vector<std::int64_t>> intsOf(const graph::Node& node, const char* name, std::size_t count)
 {
-    const auto at = node.attributes.find(name);
-    const auto* given = at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
+    const auto* given = graph::attributeOf<std::vector<std::int64_t>>(node, name);
     if (given == nullptr) {
         return std::vector<std::int64_t>(count, 0);
     }
@@ -81,13 +75,13 @@ Result<std::int64_t> axisOf(const graph::Node& node, std::int64_t axis, std::siz
 Result<void> expectBranchesAlike(const graph::Node& node)
 {
     for (const char* name : {"then_branch", "else_branch"}) {
-        const Subgraph* branch = subgraphOf(node, name);
+        const Subgraph* branch = graph::attributeOf<Subgraph>(node, name);
         if (branch != nullptr && branch->graph->inputs().size() != branch->captured) {
             return controlError(node, fmt::format("its {} has inputs, but a branch takes none", name));
         }
     }
-    const Subgraph* taken = subgraphOf(node, "then_branch");
-    const Subgraph* other = subgraphOf(node, "else_branch");
+    const Subgraph* taken = graph::attributeOf<Subgraph>(node, "then_branch");
+    const Subgraph* other = graph::attributeOf<Subgraph>(node, "else_branch");
     if (taken == nullptr || other == nullptr) {
         return {}; // its schema needs both
     }
@@ -116,7 +110,7 @@ bool areOfOtherTypes(tensor::DType made, const graph::Value& declared)
 /// The branch that is not taken gives the types that the other one made.
 Result<void> expectSameTypes(const graph::Node& node, std::span<const LiveValue> made, const char* notTaken)
 {
-    const Subgraph* other = subgraphOf(node, notTaken);
+    const Subgraph* other = graph::attributeOf<Subgraph>(node, notTaken);
     for (std::size_t k = 0; other != nullptr && k < made.size(); ++k) {
         const graph::Value& declared = other->graph->value(other->graph->outputs()[k]);
         if (made[k].data.isValid() && areOfOtherTypes(made[k].data.dtype(), declared)) {
@@ -134,7 +128,7 @@ Result<Walker::Values> Walker::runIf(const Call& call)
 {
     RETRO_TRY(const double condition, numberOf(call.node, call.operands.front(), "condition", tensor::DType::Bool));
     const char* name = condition != 0 ? "then_branch" : "else_branch";
-    const Subgraph* branch = subgraphOf(call.node, name);
+    const Subgraph* branch = graph::attributeOf<Subgraph>(call.node, name);
     if (branch == nullptr) {
         return controlError(call.node, fmt::format("it has no {}", name));
     }
@@ -147,7 +141,7 @@ Result<Walker::Values> Walker::runIf(const Call& call)
 
 Result<Walker::LoopPlan> Walker::planLoop(const Call& call) const
 {
-    const Subgraph* body = subgraphOf(call.node, "body");
+    const Subgraph* body = graph::attributeOf<Subgraph>(call.node, "body");
     const std::size_t operands = call.operands.size();
     if (body == nullptr || operands < 2 + body->captured || body->graph->inputs().size() != operands) {
         return controlError(call.node, "its body does not take what the node gives it");
@@ -216,9 +210,8 @@ Result<Walker::Values> Walker::runLoop(const Call& call)
 
 Result<Walker::Values> Walker::runScan(const Call& call)
 {
-    const Subgraph* body = subgraphOf(call.node, "body");
-    const auto count = call.node.attributes.find("num_scan_inputs");
-    const auto* scans = count == call.node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&count->second);
+    const Subgraph* body = graph::attributeOf<Subgraph>(call.node, "body");
+    const auto* scans = graph::attributeOf<std::int64_t>(call.node, "num_scan_inputs");
     const bool isOld = call.node.opset < 9; // with a batch axis in front, and lengths as operand 0
     const std::size_t own = body == nullptr ? 0 : call.operands.size() - body->captured - (isOld ? 1 : 0);
     if (body == nullptr || scans == nullptr || *scans < 1 || static_cast<std::size_t>(*scans) > own ||

@@ -5,6 +5,7 @@
 #include "core/execute/control/decisions.h"
 #include "core/execute/control/walker.h"
 #include "core/graph/fromaround.h"
+#include "core/graph/insides.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -38,11 +39,6 @@ std::optional<std::string> controlFault(const graph::Node& node)
         }
     }
     return ops::schemaFault(node);
-}
-
-std::string joined(const std::string& outer, const std::string& inner)
-{
-    return outer.empty() || inner.empty() ? outer + inner : outer + "/" + inner;
 }
 
 } // namespace
@@ -106,7 +102,7 @@ Result<Walker::Values> Walker::runPlain(Frame& frame, base::NodeId id, const Val
         names.push_back(output.isValid() ? frame.place.prefix + frame.graph.value(output).name : std::string());
     }
     node.name = frame.place.prefix + node.name;
-    node.scope = joined(frame.place.scope, node.scope);
+    node.scope = graph::joinedScope(frame.place.scope, node.scope);
     RETRO_TRY(Values results, m_emitter.run(frame.graph, id, std::move(node), operands, names));
     m_emitter.setOrigin({&frame.graph, id});
     return results;
@@ -139,7 +135,8 @@ Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node,
         return controlError(node, std::move(*fault));
     }
     const base::MemoryAllowance allowance(base::MemoryLimit::beforeRun()); // steps may make what they carry ever larger
-    const Place inner{frame.place.prefix + node.name + "/", joined(joined(frame.place.scope, node.scope), node.name)};
+    const Place inner{frame.place.prefix + node.name + "/",
+                      graph::joinedScope(graph::joinedScope(frame.place.scope, node.scope), node.name)};
     RETRO_TRY(const Values results, dispatch({node, std::move(operands), inner}));
     if (results.size() < node.outputs.size()) {
         return controlError(

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 
@@ -196,11 +195,7 @@ Result<CompositeEntry> entryOf(const std::string& text)
     const std::size_t colon = rule.find(':');
     const std::string_view parameters = colon == std::string_view::npos ? std::string_view() : rule.substr(colon + 1);
     RETRO_TRY(const RuleParameters read, parseParameters(parameters, std::string(rule)));
-    auto made = makeRule(trimmed(rule.substr(0, colon)), read);
-    if (!made) {
-        return base::within(std::move(made).error(), std::string(rule));
-    }
-    entry.rule = std::move(made).value();
+    RETRO_TRY(entry.rule, base::within(makeRule(trimmed(rule.substr(0, colon)), read), std::string(rule)));
     return entry;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/composite/softmaxshift.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/rewrite/attributes.h"
 
@@ -159,8 +160,7 @@ private:
     {
         const Node* filled = originOf(value);
         if (filled != nullptr && filled->domain.empty() && filled->op == "ConstantOfShape") {
-            const auto given = filled->attributes.find("value");
-            const auto* data = given == filled->attributes.end() ? nullptr : std::get_if<Tensor>(&given->second);
+            const auto* data = graph::attributeOf<Tensor>(*filled, "value");
             return data == nullptr || std::abs(data->at(0)) <= most;
         }
         const ValueId root = rootOf(value);

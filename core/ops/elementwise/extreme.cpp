@@ -6,7 +6,6 @@
 #include "core/ops/kernel/rowloop.h"
 
 #include <array>
-#include <cmath>
 
 namespace retro::ops
 {

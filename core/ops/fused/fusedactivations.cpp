@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
@@ -95,9 +96,7 @@ private:
 base::Result<Node> functionNode(const BindContext& context, std::size_t i)
 {
     const auto texts = [&](std::string_view name) -> std::string {
-        const auto at = context.node.attributes.find(name);
-        const auto* list =
-            at == context.node.attributes.end() ? nullptr : std::get_if<std::vector<std::string>>(&at->second);
+        const auto* list = graph::attributeOf<std::vector<std::string>>(context.node, name);
         return list != nullptr && i < list->size() ? (*list)[i] : std::string();
     };
     const std::vector<std::int64_t> opsets = context.intsAttribute("opsets", {});

@@ -2,7 +2,6 @@
 #include "core/ops/kernel/pointwiseconvolution.h"
 
 #include <algorithm>
-#include <memory>
 #include <span>
 #include <vector>
 

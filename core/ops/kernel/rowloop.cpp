@@ -5,7 +5,6 @@
 #include "core/ops/kernel/elementloop.h"
 
 #include <array>
-#include <cstring>
 
 namespace retro::ops
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/ml/nodelists.h"
+#include "core/graph/attributes.h"
 
 namespace retro::ops
 {
@@ -8,13 +9,10 @@ using tensor::DType;
 
 std::vector<double> realsOf(const BindContext& context, const std::string& name)
 {
-    const auto& attributes = context.node.attributes;
-    if (const auto at = attributes.find(name); at != attributes.end()) {
-        const auto* list = std::get_if<std::vector<double>>(&at->second);
-        return list == nullptr ? std::vector<double>() : *list;
+    if (context.node.attributes.contains(name)) {
+        return graph::attributeOr(context.node, name, std::vector<double>());
     }
-    const auto at = attributes.find(name + "_as_tensor");
-    const auto* data = at == attributes.end() ? nullptr : std::get_if<Tensor>(&at->second);
+    const auto* data = graph::attributeOf<Tensor>(context.node, name + "_as_tensor");
     if (data == nullptr || !data->isValid()) {
         return {};
     }

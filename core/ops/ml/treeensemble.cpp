@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/visitnumber.h"
@@ -54,8 +55,7 @@ private:
     /// A list of the attribute's numbers; empty when it is missing.
     [[nodiscard]] std::vector<double> numbers(const char* name) const
     {
-        const auto at = m_context.node.attributes.find(name);
-        const auto* data = at == m_context.node.attributes.end() ? nullptr : std::get_if<Tensor>(&at->second);
+        const auto* data = graph::attributeOf<Tensor>(m_context.node, name);
         if (data == nullptr || !data->isValid()) {
             return {};
         }

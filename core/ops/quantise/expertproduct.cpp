@@ -15,9 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace retro::ops

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
@@ -235,9 +236,7 @@ SumAxis sumAxisOf(const graph::Node& node)
     if (node.op == "Conv") {
         return SumAxis::AllButFirst;
     }
-    const auto at = node.attributes.find("transB");
-    const auto* swaps = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return swaps != nullptr && *swaps != 0 ? SumAxis::Last : SumAxis::BeforeLast;
+    return graph::isSet(node, "transB") ? SumAxis::Last : SumAxis::BeforeLast;
 }
 
 /// The product of whole numbers; `weight` is invalid when it is computed.

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <memory>
-#include <utility>
 #include <vector>
 
 namespace retro::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/quantise/quantisedforms.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <array>
@@ -45,9 +46,7 @@ const QuantisedForm* quantisedForm(std::string_view domain, std::string_view op)
 
 std::int64_t quantisedOpset(const QuantisedForm& form, const graph::Node& node)
 {
-    const auto at = node.attributes.find("opset");
-    const auto* own = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return own != nullptr ? *own : form.opset;
+    return graph::intAttribute(node, "opset", form.opset);
 }
 
 graph::Attributes functionAttributes(const graph::Node& node)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/recurrent/recurrentnode.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +9,6 @@ namespace retro::ops
 
 namespace
 {
-
-/// An attribute, `fallback` when it is missing or of another type.
-template <class T>
-T attributeOf(const graph::Node& node, std::string_view name, T fallback)
-{
-    const auto found = node.attributes.find(name);
-    const T* value = found == node.attributes.end() ? nullptr : std::get_if<T>(&found->second);
-    return value == nullptr ? std::move(fallback) : *value;
-}
 
 /// Takes the next number of a list, if there is one.
 void takeNext(const std::vector<double>& list, std::size_t& at, double& value)
@@ -30,7 +22,7 @@ void takeNext(const std::vector<double>& list, std::size_t& at, double& value)
 base::Result<std::vector<std::string>> activationNames(const graph::Node& node, RecurrentKind kind,
                                                        std::size_t perDirection, std::size_t count)
 {
-    auto names = attributeOf(node, "activations", std::vector<std::string>{});
+    auto names = graph::attributeOr(node, "activations", std::vector<std::string>{});
     const bool isPlain = kind == RecurrentKind::Rnn;
     const bool isUsualPair = isPlain && names.size() == 2; // the standard's default, whatever the direction
     if (names.size() == count || isUsualPair) {
@@ -49,7 +41,7 @@ base::Result<std::vector<std::string>> activationNames(const graph::Node& node, 
 
 base::Result<std::vector<bool>> recurrentDirections(const graph::Node& node)
 {
-    const std::string direction = attributeOf(node, "direction", std::string("forward"));
+    const std::string direction = graph::attributeOr(node, "direction", std::string("forward"));
     if (direction == "bidirectional") {
         return std::vector{false, true};
     }
@@ -65,8 +57,8 @@ recurrentActivations(const graph::Node& node, RecurrentKind kind, std::size_t di
     const auto perDirection = static_cast<std::size_t>(kind) + 1; // 1 for RNN, 2 for GRU, 3 for LSTM
     const std::size_t count = perDirection * directions;
     RETRO_TRY(const std::vector<std::string> names, activationNames(node, kind, perDirection, count));
-    const auto alphas = attributeOf(node, "activation_alpha", std::vector<double>{});
-    const auto betas = attributeOf(node, "activation_beta", std::vector<double>{});
+    const auto alphas = graph::attributeOr(node, "activation_alpha", std::vector<double>{});
+    const auto betas = graph::attributeOr(node, "activation_beta", std::vector<double>{});
     std::size_t alphaAt = 0;
     std::size_t betaAt = 0;
     std::vector<std::array<GateActivation, 3>> activations(directions);

@@ -62,9 +62,7 @@ ValueId BodyBuilder::operand(std::size_t slot)
 ValueId BodyBuilder::add(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
                          graph::Attributes attributes)
 {
-    const ValueId result = m_builder.addResult(m_prefix + name);
-    m_builder.addNode({op, "", m_prefix + name, "", kOpset, std::move(inputs), {result}, std::move(attributes)});
-    return result;
+    return m_builder.addOp(op, m_prefix + name, std::move(inputs), m_prefix + name, std::move(attributes));
 }
 
 ValueId BodyBuilder::addOf(const std::string& domain, const std::string& op, const std::string& name,

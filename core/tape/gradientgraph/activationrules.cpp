@@ -4,7 +4,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <array>
-#include <limits>
 #include <numbers>
 
 namespace retro::tape

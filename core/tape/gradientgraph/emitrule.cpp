@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
 
 #include <fmt/format.h>
@@ -11,19 +12,6 @@
 namespace retro::tape
 {
 
-namespace
-{
-
-template <class T>
-T attribute(const graph::Node& node, std::string_view name, T fallback)
-{
-    const auto at = node.attributes.find(name);
-    const T* value = at == node.attributes.end() ? nullptr : std::get_if<T>(&at->second);
-    return value == nullptr ? fallback : *value;
-}
-
-} // namespace
-
 const ops::BoundOperator& EmitSite::op() const
 {
     const auto made = std::ranges::find_if(node.outputs, [](ValueId output) { return output.isValid(); });
@@ -32,19 +20,22 @@ const ops::BoundOperator& EmitSite::op() const
 
 std::int64_t EmitSite::integer(std::string_view name, std::int64_t fallback) const
 {
-    return attribute(node, name, fallback);
+    return graph::attributeOr(node, name, fallback);
 }
 
-double EmitSite::number(std::string_view name, double fallback) const { return attribute(node, name, fallback); }
+double EmitSite::number(std::string_view name, double fallback) const
+{
+    return graph::attributeOr(node, name, fallback);
+}
 
 std::string EmitSite::text(std::string_view name, const std::string& fallback) const
 {
-    return attribute(node, name, fallback);
+    return graph::attributeOr(node, name, fallback);
 }
 
 std::vector<std::int64_t> EmitSite::integers(std::string_view name, std::vector<std::int64_t> fallback) const
 {
-    return attribute(node, name, std::move(fallback));
+    return graph::attributeOr(node, name, std::move(fallback));
 }
 
 std::optional<std::vector<std::int64_t>> EmitSite::known(std::size_t slot) const

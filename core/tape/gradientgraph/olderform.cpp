@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/olderform.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/registry.h"
 
 #include <algorithm>
@@ -167,10 +168,8 @@ bool settleSoftmax(graph::Node& node, std::int64_t opset, const execute::BoundMo
     if (opset >= kNewForms) {
         return true;
     }
-    const auto at = node.attributes.find("axis");
-    const auto* given = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
     const std::int64_t rank = rankOf(model, node.inputs.front());
-    const std::int64_t axis = given == nullptr ? -1 : *given;
+    const std::int64_t axis = graph::intAttribute(node, "axis", -1);
     if (axis != -1 && axis != rank - 1) {
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -126,5 +127,13 @@ private:
     std::span<const std::byte> m_rest;
     bool m_ok = true;
 };
+
+/// Reads a text that is one number and nothing else.
+template <class T>
+[[nodiscard]] bool readNumber(std::string_view text, T& number)
+{
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+}
 
 } // namespace retro::trace::file

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/bytes.h"
 #include "core/trace/file/recordcheck.h"
 #include "core/trace/file/runtables.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <cmath>
 
 namespace retro::trace::file
@@ -28,13 +28,6 @@ std::string nodesText(const std::vector<base::NodeId>& nodes)
         numbers.push_back(node.value);
     }
     return fmt::format("{}", fmt::join(numbers, " "));
-}
-
-template <class T>
-bool readNumber(const std::string& text, T& number)
-{
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size();
 }
 
 /// Numbers of nodes with a space between two; false where one is none of `count`.

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <sqlite3.h>
 
 namespace retro::trace::file

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/bytes.h"
 #include "core/trace/file/forwardedrows.h"
 #include "core/trace/file/inputrows.h"
 #include "core/trace/file/recordcheck.h"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 
 namespace retro::trace::file
 {
@@ -37,13 +37,6 @@ constexpr std::array<TextFact, 9> kTextFacts{{{"kind", &RunFacts::kind},
 /// Facts since version 11, written where there is something to say.
 constexpr std::array<TextFact, 2> kLaterTextFacts{
     {{"region", &RunFacts::region}, {"conditions", &RunFacts::conditions}}};
-
-template <class T>
-bool parse(const std::string& text, T& value)
-{
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-}
 
 class FactWriter
 {
@@ -139,17 +132,17 @@ private:
 
     bool setTargetValue(const std::string&, const std::string& text)
     {
-        return parse(text, m_facts.targetValue.value) && m_facts.targetValue.index() < m_valueCount;
+        return readNumber(text, m_facts.targetValue.value) && m_facts.targetValue.index() < m_valueCount;
     }
     bool addTargetIndex(const std::string&, const std::string& text)
     {
-        return parse(text, m_facts.targetIndex.emplace_back());
+        return readNumber(text, m_facts.targetIndex.emplace_back());
     }
     bool addTargetLogit(const std::string&, const std::string& text)
     {
-        return parse(text, m_facts.targetLogit.emplace_back());
+        return readNumber(text, m_facts.targetLogit.emplace_back());
     }
-    bool setNumber(const std::string& item, const std::string& text) { return parse(text, m_facts.numbers[item]); }
+    bool setNumber(const std::string& item, const std::string& text) { return readNumber(text, m_facts.numbers[item]); }
     bool addLabel(const std::string&, const std::string& text)
     {
         m_facts.labels.push_back(text);
@@ -169,7 +162,7 @@ private:
     bool addForwarded(const std::string& item, const std::string& text)
     {
         ForwardedValue value;
-        const bool isValue = parse(item, value.value.value) && value.value.index() < m_valueCount;
+        const bool isValue = readNumber(item, value.value.value) && value.value.index() < m_valueCount;
         const bool isNext = m_facts.forwarded.empty() || m_facts.forwarded.back().value < value.value;
         const bool isGood = isValue && isNext && readForwarded(text, value) &&
                             value.bytes <= kMostBytes - m_forwardedBytes && value.kept <= kMostBytes - m_keptBytes;

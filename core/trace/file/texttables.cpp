@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/bytes.h"
 #include "core/trace/file/runtables.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
-#include <cmath>
 
 namespace retro::trace::file
 {
@@ -30,12 +29,6 @@ struct StepNumber
 constexpr std::array<StepNumber, 3> kStepNumbers{
     {{"score", &TextStep::score}, {"started", &TextStep::started}, {"reached", &TextStep::reached}}};
 
-bool readTextNumber(std::string_view text, double& number)
-{
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
 /// "score word": what behind the space stands is the word as it is.
 std::string wordText(const TextWord& word) { return fmt::format("{} {}", word.score, word.text); }
 
@@ -44,7 +37,7 @@ bool readWord(std::int64_t id, const std::string& text, TextWord& word)
     const std::size_t end = text.find(' ');
     word.id = id;
     word.text = end == std::string::npos ? std::string() : text.substr(end + 1);
-    return end != std::string::npos && readTextNumber(std::string_view(text).substr(0, end), word.score);
+    return end != std::string::npos && readNumber(std::string_view(text).substr(0, end), word.score);
 }
 
 Tensor placesOf(const std::vector<TextLink>& links)
@@ -298,7 +291,7 @@ private:
         }
         for (const StepNumber& one : kStepNumbers) {
             if (one.name == name) {
-                return readTextNumber(text, step.*one.number);
+                return readNumber(text, step.*one.number);
             }
         }
         return false;

@@ -47,9 +47,9 @@ class AnalysisTest : public QObject
 private slots:
     void profileOfADiamond()
     {
-        const auto graph = graphOf(
-            {{"a", {}, 1}, {"b", {"a"}, 10}, {"c", {"a"}, 10}, {"d", {"b"}, 1}, {"e", {"c", "d"}, 2}}, {"a"}, {"e"});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph,
+                   graphOf({{"a", {}, 1}, {"b", {"a"}, 10}, {"c", {"a"}, 10}, {"d", {"b"}, 1}, {"e", {"c", "d"}, 2}},
+                           {"a"}, {"e"}));
         const FrontierProfile profile = frontierProfile(*graph, graph->order());
         QCOMPARE(profile.transient, (std::vector<std::uint64_t>{1, 11, 21, 21, 13}));
         QCOMPARE(profile.live, (std::vector<std::uint64_t>{1, 11, 20, 11, 2}));
@@ -87,8 +87,7 @@ private slots:
         int better = 0;
         for (int i = 0; i < 300; ++i) {
             const OpGraph graph = randomGraph(random, 3 + static_cast<std::size_t>(i % 7));
-            const auto exact = exactOrders(graph);
-            QVERIFY(exact.has_value());
+            RETRO_MADE(exact, exactOrders(graph));
             QVERIFY(isTopological(graph, exact->order));
             QCOMPARE(summarise(frontierProfile(graph, exact->order)).peak, exact->transient);
             QVERIFY(largestOperator(graph, true).bytes <= exact->transient);
@@ -121,8 +120,7 @@ private slots:
     void depthFirstIsBestOnTrees()
     {
         // Two subtrees: the one that shrinks most must go first, whatever its id.
-        const auto graph = graphOf({{"a", {}, 1}, {"b", {}, 20}, {"c", {"b"}, 1}, {"d", {"a", "c"}, 1}}, {}, {"d"});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, graphOf({{"a", {}, 1}, {"b", {}, 20}, {"c", {"b"}, 1}, {"d", {"a", "c"}, 1}}, {}, {"d"}));
         QCOMPARE(orderBy(*graph, OrderHeuristic::DepthFirst)->peak, exactOrders(*graph)->transient);
         QVERIFY(orderBy(*graph, OrderHeuristic::FirstReady)->peak > exactOrders(*graph)->transient);
     }
@@ -151,28 +149,24 @@ private slots:
         const OpGraph plain = unitChain(2);
         std::vector<Op> ops(plain.ops().begin(), plain.ops().end());
         ops[1].hasParameters = true;
-        const auto graph = OpGraph::make(ops, {plain.values().begin(), plain.values().end()});
-        QVERIFY(graph.ok());
-        const auto withWeights = jointGraph(*graph, graph->order(), {JointKind::Gradient, true, 1});
-        QVERIFY(withWeights.ok());
+        RETRO_MADE(graph, OpGraph::make(ops, {plain.values().begin(), plain.values().end()}));
+        RETRO_MADE(withWeights, jointGraph(*graph, graph->order(), {JointKind::Gradient, true, 1}));
         const OpId weight = withWeights->graph.findOp("dw:n0");
         QVERIFY(weight != kNone);
         QCOMPARE(withWeights->graph.reads(weight).size(), std::size_t{2}); // d:n0 and x
-        const auto relevance = jointGraph(*graph, graph->order(), {JointKind::Relevance, false, 1});
-        QVERIFY(relevance.ok());
+        RETRO_MADE(relevance, jointGraph(*graph, graph->order(), {JointKind::Relevance, false, 1}));
         QCOMPARE(relevance->graph.reads(relevance->graph.findOp("r:n0")).size(), std::size_t{3}); // r:n1, n0, n1
     }
 
     void memoryFloorSeesWaitingGradients()
     {
         // d:x reads d:b and d:c, each the size of the other: whichever comes first waits for the other.
-        const auto graph = graphOf({{"x", {}, 1},
-                                    {"b", {"x"}, 4, 1, "none"},
-                                    {"c", {"x"}, 4, 1, "none"},
-                                    {"e", {"b"}, 1, 1, "none"},
-                                    {"y", {"e", "c"}, 1, 1, "none"}},
-                                   {"x"}, {"y"});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, graphOf({{"x", {}, 1},
+                                   {"b", {"x"}, 4, 1, "none"},
+                                   {"c", {"x"}, 4, 1, "none"},
+                                   {"e", {"b"}, 1, 1, "none"},
+                                   {"y", {"e", "c"}, 1, 1, "none"}},
+                                  {"x"}, {"y"}));
         const JointGraph joint = jointOfGraph(*graph);
         QVERIFY(memoryFloor(joint.graph).bytes >= largestOperator(joint.graph, false).bytes);
         QVERIFY(memoryFloor(joint.graph).bytes <= storeAllPeak(joint.graph));
@@ -183,8 +177,7 @@ private slots:
         const JointGraph joint = jointOfGraph(unitChain(8));
         double before = 0;
         for (const std::uint64_t budget : {9U, 7U, 5U, 4U, 3U}) {
-            const auto bound = costBound(joint.graph, budget);
-            QVERIFY(bound.has_value());
+            RETRO_MADE(bound, costBound(joint.graph, budget));
             QVERIFY(*bound >= before);
             before = *bound;
         }
@@ -211,8 +204,7 @@ private slots:
     {
         std::mt19937_64 random(3);
         const OpGraph graph = randomGraph(random, 3000);
-        const auto report = makeReport(graph, {}, {});
-        QVERIFY(report.ok());
+        RETRO_MADE(report, makeReport(graph, {}, {}));
         QVERIFY(!report->exact);
         QVERIFY(report->joint.has_value());
         QVERIFY(report->joint->floor.bytes <= report->joint->storeAllPeak);

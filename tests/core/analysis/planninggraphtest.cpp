@@ -36,7 +36,7 @@ private slots:
             parsed(R"({"name":"x","shape":[2,3]},{"name":"h","bytes":40},{"name":"y","shape":[2],"dtype":"float64"})",
                    R"({"name":"a","op":"A","inputs":["x"],"outputs":["h"],"flops":7,"workspace":5,"saves_inputs":[0]},
                {"name":"b","op":"B","inputs":["h"],"outputs":["y"],"stochastic":true,"saves_outputs":[0]})");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_OK(graph);
         QCOMPARE(graph->unit, CostUnit::Flops);
         const OpGraph& ops = graph->graph;
         QCOMPARE(ops.size(), std::size_t{3}); // with the source
@@ -64,13 +64,13 @@ private slots:
 
     void viewsAreOneValueAndConstantsLeaveTheBudget()
     {
-        const auto graph = parsed(
-            R"({"name":"x","bytes":8},{"name":"h","bytes":8,"storage":1},{"name":"v","bytes":8,"storage":1},
+        RETRO_MADE(graph,
+                   parsed(
+                       R"({"name":"x","bytes":8},{"name":"h","bytes":8,"storage":1},{"name":"v","bytes":8,"storage":1},
                {"name":"y","bytes":8},{"name":"w","shape":[3],"constant":{"dtype":"float32","shape":[3]}})",
-            R"({"name":"a","op":"A","inputs":["x","w"],"outputs":["h"],"flops":4},
+                       R"({"name":"a","op":"A","inputs":["x","w"],"outputs":["h"],"flops":4},
                {"name":"view","op":"Reshape","inputs":["h"],"outputs":["v"],"flops":1},
-               {"name":"b","op":"B","inputs":["v"],"outputs":["y"],"flops":2})");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+               {"name":"b","op":"B","inputs":["v"],"outputs":["y"],"flops":2})"));
         const OpGraph& ops = graph->graph;
         QCOMPARE(ops.findOp("view"), kNone);
         const Op& b = ops.op(ops.findOp("b"));

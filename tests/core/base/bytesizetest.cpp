@@ -60,9 +60,7 @@ private slots:
     void refusesWhatIsNoSize()
     {
         QFETCH(const QString, text);
-        const auto parsed = parseBytes(text.toStdString());
-        QVERIFY(!parsed.ok());
-        QVERIFY(parsed.error().code == ErrorCode::Usage);
+        RETRO_REFUSED(parseBytes(text.toStdString()), ErrorCode::Usage);
     }
 
     /// Powers of 1000 or of 1024? The message names both.
@@ -72,8 +70,7 @@ private slots:
              {std::tuple{"8G", "8GB", "8GiB"}, {"1.5 k", "1.5kB", "1.5KiB"}, {"2T", "2TB", "2TiB"}}) {
             const auto parsed = parseBytes(text);
             QVERIFY(!parsed.ok() && parsed.error().code == ErrorCode::Usage);
-            QVERIFY2(parsed.error().message.find(decimal) != std::string::npos, parsed.error().message.c_str());
-            QVERIFY2(parsed.error().message.find(binary) != std::string::npos, parsed.error().message.c_str());
+            RETRO_SAYS(parsed.error().message, decimal, binary);
         }
     }
 

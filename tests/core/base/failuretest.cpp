@@ -145,8 +145,7 @@ private slots:
         QVERIFY(watch.check("map.png").ok());
         errno = ENOMEM; // as malloc leaves it
         const auto checked = watch.check("map.png");
-        QVERIFY(!checked.ok());
-        QVERIFY(checked.error().code == ErrorCode::Memory);
+        RETRO_REFUSED(checked, ErrorCode::Memory);
         QCOMPARE(checked.error().where, std::string("map.png"));
     }
 
@@ -155,8 +154,7 @@ private slots:
     void aGuardThatFailsIsAnErrorOfTheEngine()
     {
         const auto result = caughtAt([] { return std::string("node 'n' (Op)"); }, [] { guard(false, "a lies in b"); });
-        QVERIFY(!result.ok());
-        QVERIFY(result.error().code == ErrorCode::Engine);
+        RETRO_REFUSED(result, ErrorCode::Engine);
         QCOMPARE(result.error().where, std::string("node 'n' (Op)"));
         QVERIFY(result.error().message.find("a lies in b (failuretest.cpp") != std::string::npos);
     }
@@ -244,8 +242,7 @@ private slots:
                                          const std::vector<double> values(std::size_t{1} << 25U); // 256 MiB
                                          return values.size();
                                      });
-        QVERIFY(!result.ok());
-        QVERIFY(result.error().code == ErrorCode::Memory);
+        RETRO_REFUSED(result, ErrorCode::Memory);
         QVERIFY(result.error().message.find("268.4 MB are needed") != std::string::npos);
 #endif
     }

@@ -88,11 +88,10 @@ private slots:
     void aWriterReplacesTheOldFile()
     {
         QVERIFY(writeFile(m_folder / "a.txt", std::string_view("old")).ok());
-        const auto written = writeThrough(m_folder / "a.txt", [](const fs::path& temporary) -> Result<void> {
-            std::ofstream(temporary) << "new";
-            return {};
-        });
-        QVERIFY(written.ok());
+        RETRO_MADE(written, writeThrough(m_folder / "a.txt", [](const fs::path& temporary) -> Result<void> {
+                       std::ofstream(temporary) << "new";
+                       return {};
+                   }));
         QCOMPARE(readTextFile(m_folder / "a.txt", 100).value(), std::string("new"));
         QCOMPARE(entries(), std::size_t{1});
     }
@@ -245,13 +244,13 @@ private slots:
     {
         const fs::path left = m_folder / fmt::format(".r.{}-99999.tmp.npy", ::getpid());
         std::ofstream(left) << "x";
-        const auto written = retro::base::writeThrough(m_folder / "now.npy", [&](const fs::path& temporary) {
-            std::ofstream(temporary) << "y";
-            removeLeftovers(m_folder, 0);
-            return fs::exists(temporary) && !fs::exists(left) ? Result<void>()
-                                                              : retro::base::engineError("the wrong file is gone");
-        });
-        QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+        RETRO_MADE(written, retro::base::writeThrough(m_folder / "now.npy", [&](const fs::path& temporary) {
+                       std::ofstream(temporary) << "y";
+                       removeLeftovers(m_folder, 0);
+                       return fs::exists(temporary) && !fs::exists(left)
+                                  ? Result<void>()
+                                  : retro::base::engineError("the wrong file is gone");
+                   }));
         QCOMPARE(entries(), std::size_t{1});
     }
 

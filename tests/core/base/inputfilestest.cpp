@@ -9,7 +9,6 @@
 #include <QtTest>
 
 #include <memory>
-#include <optional>
 #include <sys/stat.h>
 
 using namespace retro::base;

@@ -46,8 +46,7 @@ private slots:
             const auto first = MappedFile::open(path, 100, 5000);
             const auto second = MappedFile::open(path, 50'000, 20'000);
             QVERIFY(first.ok() && second.ok());
-            const auto place = mappedPlaceOf((*second)->data().data() + 7);
-            QVERIFY(place.has_value());
+            RETRO_MADE(place, mappedPlaceOf((*second)->data().data() + 7));
             QCOMPARE(place->file, path);
             QCOMPARE(place->fileBytes, std::uint64_t{100'000});
             QCOMPARE(place->offset, std::uint64_t{50'007});
@@ -66,8 +65,7 @@ private slots:
     {
         const fs::path path = made("short.bin", 1 << 20);
         {
-            const auto file = MappedFile::open(path, 100, 900'000);
-            QVERIFY(file.ok());
+            RETRO_MADE(file, MappedFile::open(path, 100, 900'000));
             QVERIFY(checkMappedFiles().ok());
             fs::resize_file(path, 1000);
             const auto data = (*file)->data();
@@ -90,8 +88,7 @@ private slots:
     void aLittleShorterIsSaidAsWell()
     {
         const fs::path path = made("little.bin", 5000);
-        const auto file = MappedFile::open(path, 0, 5000);
-        QVERIFY(file.ok());
+        RETRO_MADE(file, MappedFile::open(path, 0, 5000));
         fs::resize_file(path, 4990);
         QCOMPARE((*file)->data()[4999], std::byte{0});
         QVERIFY(!checkMappedFiles().ok());
@@ -100,8 +97,7 @@ private slots:
     void aFileThatIsReplacedStaysAsItWas()
     {
         const fs::path path = made("replaced.bin", 5000);
-        const auto file = MappedFile::open(path, 0, 5000);
-        QVERIFY(file.ok());
+        RETRO_MADE(file, MappedFile::open(path, 0, 5000));
         QVERIFY(writeFile(path, std::string_view("new")).ok());
         QCOMPARE((*file)->data()[4999], std::byte{'w'});
         QVERIFY(checkMappedFiles().ok());
@@ -119,8 +115,7 @@ private slots:
     void otherFaultsAreNotHidden()
     {
         const fs::path path = made("guarded.bin", 5000);
-        const auto file = MappedFile::open(path, 0, 5000);
-        QVERIFY(file.ok());
+        RETRO_MADE(file, MappedFile::open(path, 0, 5000));
         const fs::path own = made("own.bin", 100'000);
         const pid_t child = ::fork();
         if (child == 0) {
@@ -142,8 +137,7 @@ private slots:
         const fs::path folder = m_folder / "alone";
         QVERIFY(makeFolder(folder).ok());
         {
-            const auto first = FolderLock::alone(folder);
-            QVERIFY(first.ok());
+            RETRO_MADE(first, FolderLock::alone(folder));
             const auto second = FolderLock::alone(folder);
             QCOMPARE(second.error().code, ErrorCode::Output);
             QVERIFY(second.error().text().find("(" + std::to_string(::getpid()) + ") writes results") !=
@@ -161,10 +155,8 @@ private slots:
         const fs::path folder = m_folder / "together";
         QVERIFY(makeFolder(folder).ok());
         {
-            const auto first = FolderLock::together(folder, "one");
-            QVERIFY(first.ok());
-            const auto second = FolderLock::together(folder, "one");
-            QVERIFY(second.ok());
+            RETRO_MADE(first, FolderLock::together(folder, "one"));
+            RETRO_MADE(second, FolderLock::together(folder, "one"));
             QVERIFY(FolderLock::together(folder, "two").error().text().find("another question") != std::string::npos);
             QVERIFY(!FolderLock::alone(folder).ok());
         }

@@ -83,11 +83,7 @@ inline Diagnosis diagnosed(const diagnosis::Facts& facts, const std::string& che
     if (!check.empty()) {
         options.checks = {check};
     }
-    auto found = diagnosis::diagnose(facts, options);
-    if (!found) {
-        qFatal("%s", found.error().text().c_str());
-    }
-    return std::move(found).value();
+    return tests::made(diagnosis::diagnose(facts, options));
 }
 
 inline Diagnosis diagnosed(const SharedGraph& graph, const Asked& asked, const std::string& check = {})

@@ -94,8 +94,7 @@ private slots:
         QVERIFY(result.ok() && result->run);
         const std::filesystem::path path = folder.filePath("a.retro").toStdString();
         QVERIFY(trace::writeRun(path, *result->run).ok());
-        const auto run = trace::readRun(path);
-        QVERIFY(run.ok());
+        RETRO_MADE(run, trace::readRun(path));
         const Diagnosis ofFile = diagnosed(*engine::factsOf(*run, model, "a.retro"));
         const Diagnosis ofModel = diagnosed(*engine::factsOf(model, request));
         QVERIFY(isSame(ofFile, ofModel));
@@ -111,8 +110,7 @@ private slots:
         diagnosis::Options beside;
         beside.isCheapAlone = true;
         const auto facts = engine::factsOf(loaded(faulty()), question().request());
-        const auto made = diagnosis::diagnose(*facts, beside);
-        QVERIFY(made.ok());
+        RETRO_MADE(made, diagnosis::diagnose(*facts, beside));
         QCOMPARE(made->checks.size(), diagnosis::checks().size());
         QCOMPARE(made->checks.size(), diagnosed(*facts).checks.size());
         const auto left = std::ranges::find_if(made->checks, [](const auto& one) { return !one.check->isCheap; });

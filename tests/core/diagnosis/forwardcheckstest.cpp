@@ -4,7 +4,6 @@
 
 #include "tests/core/diagnosis/diagnosed.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace retro;

@@ -9,7 +9,6 @@
 #include <QtTest>
 
 #include <array>
-#include <cmath>
 #include <set>
 
 using namespace retro;
@@ -31,22 +30,16 @@ const std::set<std::string_view> kNarrow{"rule.unmerged-bn",   "flow.bias",     
 std::shared_ptr<diagnosis::Facts> factsOfSample(const std::string& model, const std::string& input)
 {
     const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
-    const auto read = engine::loadModel(samples / (model + ".onnx"));
-    if (!read) {
-        qFatal("%s", read.error().text().c_str());
-    }
-    const engine::PictureOptions options = engine::pictureOptions((*read)->card ? &*(*read)->card : nullptr);
-    const auto inputs = engine::resolveInputs({(samples / input).string()}, **read, options, app::decodePicture);
-    if (!inputs) {
-        qFatal("%s", inputs.error().text().c_str());
-    }
+    const auto read = tests::made(engine::loadModel(samples / (model + ".onnx")));
+    const auto& card = read->card;
+    const engine::PictureOptions options = engine::pictureOptions(card ? &*card : nullptr);
     engine::ExplainRequest request;
-    request.inputs = *inputs;
-    const auto& card = (*read)->card;
+    request.inputs =
+        tests::made(engine::resolveInputs({(samples / input).string()}, *read, options, app::decodePicture));
     request.composite = card && !card->composite.empty() ? card->composite : "auto";
     const std::vector<std::string> labels = card ? card->labels : std::vector<std::string>();
     request.target = engine::parseTarget(card && !card->target.empty() ? card->target : "argmax", labels).value();
-    return engine::factsOf(*read, request);
+    return engine::factsOf(read, request);
 }
 
 } // namespace
@@ -117,11 +110,9 @@ private slots:
     void runToLostRelevanceStopsThere()
     {
         const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples/silent-groups";
-        const auto model = engine::loadModel(samples / "silent-groups.onnx");
-        QVERIFY(model.ok());
-        const auto inputs = engine::resolveInputs({(samples / "stripes.png").string()}, **model,
-                                                  engine::pictureOptions(&*(*model)->card), app::decodePicture);
-        QVERIFY(inputs.ok());
+        RETRO_MADE(model, engine::loadModel(samples / "silent-groups.onnx"));
+        RETRO_MADE(inputs, engine::resolveInputs({(samples / "stripes.png").string()}, **model,
+                                                 engine::pictureOptions(&*(*model)->card), app::decodePicture));
         engine::ExplainRequest request;
         request.inputs = *inputs;
         request.composite = (*model)->card->composite.empty() ? "auto" : (*model)->card->composite;
@@ -131,8 +122,7 @@ private slots:
         const trace::Run& run = *result->run;
         trace::Breakpoint lost;
         lost.kind = trace::BreakKind::RelevanceLost;
-        const auto stop = trace::nextStop(run, lost, 0);
-        QVERIFY(stop.has_value());
+        RETRO_MADE(stop, trace::nextStop(run, lost, 0));
         const auto row = static_cast<std::size_t>(run.events[*stop - 1].extra);
         QCOMPARE(run.graph->labelOf(base::NodeId(run.ledger[row].node)), std::string("/leaky/conv/Conv"));
     }

@@ -235,8 +235,7 @@ private slots:
     {
         const auto model = loaded(cornerReader(true));
         const engine::ExplainRequest request = brightCorner().request();
-        const auto result = engine::explain(*model, request);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::explain(*model, request));
         const Diagnosis found = diagnosed(*engine::factsOf(*model, request, *result), "input.concentrated");
         QCOMPARE(found.findings.front().level, Level::Note);
     }

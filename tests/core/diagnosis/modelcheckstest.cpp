@@ -410,8 +410,7 @@ private slots:
             diagnosis::Options options;
             options.isCheapAlone = true;
             options.checks = {"model.zero-weights", "model.weight-nonfinite", "model.channel-outlier", "model.stride"};
-            const auto made = diagnosis::diagnose(diagnosis::Facts(std::move(sources)), options);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, diagnosis::diagnose(diagnosis::Facts(std::move(sources)), options));
             QCOMPARE(made->checksRun(), rows == kMany ? std::size_t{1} : std::size_t{4});
         }
     }

@@ -6,9 +6,6 @@
 
 #include <QtTest>
 
-#include <cmath>
-#include <functional>
-
 using namespace retro;
 using namespace retro::tests;
 

@@ -138,9 +138,7 @@ private slots:
     void everyCheckSaysWhatItMeasures()
     {
         std::set<std::string_view> ids;
-        QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md"));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QString page = QString::fromUtf8(file.readAll());
+        const QString page = QString::fromUtf8(tests::bytesIn(QStringLiteral(RETRO_SOURCE_DIR "/docs/diagnosis.md")));
         for (const diagnosis::Check* check : diagnosis::checks()) {
             QVERIFY2(ids.insert(check->id).second, std::string(check->id).c_str());
             QVERIFY(check->id.find('.') != std::string_view::npos);

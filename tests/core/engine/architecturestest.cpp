@@ -232,8 +232,7 @@ private slots:
         QFETCH(QString, dense);
         const Bound model = m_networks.at(network);
         QVERIFY(model);
-        const auto made = lrp::builtinComposite(composite.toStdString(), *model);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, lrp::builtinComposite(composite.toStdString(), *model));
         const std::map<std::string, std::string> rules = rulesOf(model, *made);
         QVERIFY(!rules.empty());
         bool isFirst = true;
@@ -258,10 +257,8 @@ private slots:
     {
         const Bound model = m_networks.at("resnet18");
         QVERIFY(model);
-        auto composite = lrp::builtinComposite("epsilon_plus_flat", *model);
-        QVERIFY(composite.ok());
-        const auto gamma = lrp::builtinComposite("epsilon_gamma_box:gamma=0.5", *model);
-        QVERIFY(gamma.ok());
+        RETRO_MADE(composite, lrp::builtinComposite("epsilon_plus_flat", *model));
+        RETRO_MADE(gamma, lrp::builtinComposite("epsilon_gamma_box:gamma=0.5", *model));
         const auto byRule = std::ranges::find_if(
             gamma->entries, [](const lrp::CompositeEntry& each) { return each.rule->text().starts_with("gamma"); });
         QVERIFY(byRule != gamma->entries.end());

@@ -104,15 +104,7 @@ class AttentionLinksTest : public QObject
     {
         const std::filesystem::path folder = std::filesystem::path(m_folder.path().toStdString()) / name;
         std::filesystem::create_directories(folder);
-        const auto file = tests::SmallLanguageModel(2, form).write(folder);
-        if (!file) {
-            qFatal("%s", file.error().text().c_str());
-        }
-        auto loaded = engine::loadModel(*file);
-        if (!loaded) {
-            qFatal("%s", loaded.error().text().c_str());
-        }
-        return *loaded;
+        return tests::made(engine::loadModel(tests::made(tests::SmallLanguageModel(2, form).write(folder))));
     }
 
 private slots:
@@ -124,8 +116,7 @@ private slots:
                 const auto loaded = model(form, std::to_string(static_cast<int>(form)).c_str());
                 engine::Question question = aboutFrance();
                 question.composite = composite;
-                const auto all = askText(*loaded, question);
-                QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+                RETRO_MADE(all, askText(*loaded, question));
                 const engine::LanguageReport& report = all->report;
                 QCOMPARE(report.maps.size(), std::size_t{2});
                 QCOMPARE(report.heads.shape(), (tensor::Shape{2, 5, 2}));
@@ -186,13 +177,9 @@ private slots:
         const auto loaded = model(tests::AttentionAs::OneNode, "one");
         engine::Question question = aboutFrance();
         question.attention = "0,2";
-        const auto all = askText(*loaded, question);
-        QVERIFY(!all.ok());
-        QVERIFY2(all.error().text().find("there is no layer 2; the model has the layers 0 to 1") != std::string::npos,
-                 all.error().text().c_str());
+        RETRO_REFUSED(askText(*loaded, question), "there is no layer 2; the model has the layers 0 to 1");
         question.attention = "1";
-        const auto one = askText(*loaded, question);
-        QVERIFY(one.ok());
+        RETRO_MADE(one, askText(*loaded, question));
         QCOMPARE(one->report.maps.size(), std::size_t{1});
         QVERIFY(std::ranges::all_of(one->report.links, [](const trace::TextLink& link) { return link.layer == 1; }));
     }
@@ -202,8 +189,7 @@ private slots:
     {
         engine::Question question = aboutFrance();
         question.generate = "3";
-        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question);
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, askText(*model(tests::AttentionAs::OneNode, "one"), question));
         QCOMPARE(all->report.generated.size(), std::size_t{3});
         const engine::GeneratedStep& first = all->report.generated.front();
         QVERIFY(first.parts.layers.bitEqual(all->report.layers));
@@ -228,11 +214,10 @@ private slots:
             question.composite = "attnlrp:epsilon=0";
             question.continuation = " a city in France";
             ForwardWork work;
-            const auto all = [&] {
+            RETRO_MADE(all, [&] {
                 const event::ObserverScope observed(&work);
                 return askText(*loaded, question);
-            }();
-            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            }());
             QVERIFY2(work.passes() <= 4, std::to_string(work.passes()).c_str()); // what links need is made anew once
             QCOMPARE(all->report.generated.size(), std::size_t{4});
             for (std::size_t i = 0; i < 4; ++i) {
@@ -240,8 +225,7 @@ private slots:
                 prefix.continuation.clear();
                 prefix.text += std::string(" a city in").substr(0, std::array{0, 2, 7, 10}[i]);
                 prefix.targets = {std::to_string(all->report.generated[i].token.id)};
-                const auto alone = askText(*loaded, prefix);
-                QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+                RETRO_MADE(alone, askText(*loaded, prefix));
                 const engine::LayerParts& parts = all->report.generated[i].parts;
                 QCOMPARE(parts.maps.size(), std::size_t{2});
                 for (const auto& [layer, map] : alone->report.maps) {
@@ -307,11 +291,10 @@ private slots:
         question.position = position.toStdString();
         question.generate = std::to_string(kSteps);
         ForwardWork work;
-        const auto all = [&] {
+        RETRO_MADE(all, [&] {
             const event::ObserverScope observed(&work);
             return askText(*loaded, question, false, precision.toStdString());
-        }();
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        }());
         QCOMPARE(all->report.generated.size(), kSteps);
         std::string ids;
         for (const engine::LanguageToken& token : all->report.tokens) {
@@ -324,8 +307,7 @@ private slots:
             prefix.composite = question.composite;
             prefix.inputsOnly = inputsOnly;
             const event::ObserverScope observed(&apart);
-            const auto alone = askText(*loaded, prefix, false, precision.toStdString());
-            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            RETRO_MADE(alone, askText(*loaded, prefix, false, precision.toStdString()));
             QCOMPARE(step.token.id, alone->report.best.id);
             QCOMPARE(step.relevance.size(), alone->report.relevance.size());
             double largest = 0;
@@ -357,11 +339,10 @@ private slots:
             const auto whole = askText(*loaded, question, false, "float");
             question.inputsOnly = true;
             ForwardWork work;
-            const auto alone = [&] {
+            RETRO_MADE(alone, [&] {
                 const event::ObserverScope observed(&work);
                 return askText(*loaded, question, false, "float");
-            }();
-            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            }());
             question.position = "-1";
             ForwardWork atEnd;
             const auto last = [&] {
@@ -388,13 +369,11 @@ private slots:
         question.generate = "2";
         question.targets = {"Paris"};
         question.contrast = {"London"};
-        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question, true);
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, askText(*model(tests::AttentionAs::OneNode, "one"), question, true));
         const auto text = std::make_shared<const trace::RunText>(engine::runText(all->report));
         const std::filesystem::path file = std::filesystem::path(m_folder.path().toStdString()) / "text.retro";
         QVERIFY(trace::writeRecorded(file, {all->result.run, {}, nullptr, nullptr, text}).ok());
-        const auto read = trace::readRecorded(file);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, trace::readRecorded(file));
         QVERIFY(read->text != nullptr);
         QCOMPARE(read->text->text, question.text);
         QCOMPARE(read->text->tokens, text->tokens);
@@ -428,8 +407,7 @@ private slots:
         question.positions = "4,2";
         question.targets = {"Paris"};
         question.contrast = {"London"};
-        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question, true);
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, askText(*model(tests::AttentionAs::OneNode, "one"), question, true));
         QCOMPARE(all->report.positions.size(), std::size_t{2});
         const engine::PositionAnswer& other = all->report.positions[1];
         QCOMPARE(other.parts.layers.shape(), (tensor::Shape{3, 5}));
@@ -438,8 +416,7 @@ private slots:
         const auto text = std::make_shared<const trace::RunText>(engine::runText(all->report));
         const std::filesystem::path file = std::filesystem::path(m_folder.path().toStdString()) / "positions.retro";
         QVERIFY(trace::writeRecorded(file, {all->result.run, {}, nullptr, nullptr, text}).ok());
-        const auto read = trace::readRecorded(file);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, trace::readRecorded(file));
         QVERIFY(read->text != nullptr);
         QVERIFY(!read->text->tokenOf(1) && !read->text->tokenOf(2));
         const engine::LanguageReport again = engine::reportOf(*read->text, *read->run);
@@ -452,8 +429,7 @@ private slots:
         QCOMPARE(engine::linksCsv(again), engine::linksCsv(all->report));
         question.positions.clear();
         question.position = "2";
-        const auto alone = askText(*model(tests::AttentionAs::OneNode, "one"), question);
-        QVERIFY(alone.ok());
+        RETRO_MADE(alone, askText(*model(tests::AttentionAs::OneNode, "one"), question));
         QCOMPARE(other.relevance, alone->report.relevance);
         QCOMPARE(other.parts.links, alone->report.links);
         QVERIFY(other.parts.layers.bitEqual(alone->report.layers) && other.parts.heads.bitEqual(alone->report.heads));
@@ -463,8 +439,7 @@ private slots:
     {
         engine::Question question = aboutFrance();
         question.generate = "1";
-        const auto all = askText(*model(tests::AttentionAs::OneNode, "one"), question);
-        QVERIFY(all.ok());
+        RETRO_MADE(all, askText(*model(tests::AttentionAs::OneNode, "one"), question));
         const std::filesystem::path folder = std::filesystem::path(m_folder.path().toStdString()) / "out";
         QVERIFY(base::makeFolder(folder).ok());
         QVERIFY(engine::writeReport(folder, all->report).ok());

@@ -5,8 +5,6 @@
 #include "core/ops/algebra.h"
 #include "tests/core/diagnosis/diagnosed.h"
 
-#include <array>
-
 using namespace retro;
 using namespace retro::tests;
 
@@ -40,11 +38,7 @@ const Asked kAuto{{floats({1, 4}, {1, 1, 1, 1}), floats({1, 4}, {1, 1, 1, 1})}, 
 
 engine::ExplainResult explained(const SharedGraph& graph, const engine::ExplainRequest& request)
 {
-    auto result = engine::explain(*loaded(graph), request);
-    if (!result) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    return tests::made(engine::explain(*loaded(graph), request));
 }
 
 Tensor atInput(const engine::ExplainResult& result)
@@ -150,8 +144,7 @@ private slots:
 
     void evaluationKeepsTheRulesOfItsQuestion()
     {
-        const auto subject = engine::Subject::make(loaded(compounding(3)), kAuto.request());
-        QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+        RETRO_MADE(subject, engine::Subject::make(loaded(compounding(3)), kAuto.request()));
         QCOMPARE(subject->composite(), "epsilon | " + kSums);
     }
 };

@@ -37,8 +37,7 @@ Tensor drawn(const tensor::Shape& shape, unsigned seed)
 /// has come by. `side` depends on nothing but x, z on nothing at all.
 graph::Graph residual()
 {
-    graph::GraphBuilder builder("residual");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("residual", 18);
     builder.setOpset("ai.retrograde", 1);
     const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> inputs,
                           const char* domain = "") {
@@ -97,11 +96,9 @@ private slots:
         QTemporaryDir folder;
         const std::filesystem::path path = (folder.path() + "/small.json").toStdString();
         QVERIFY(base::writeFile(path, json).ok());
-        const auto fromJson = engine::loadModel(path);
-        QVERIFY2(fromJson.ok(), fromJson.ok() ? "" : fromJson.error().text().c_str());
+        RETRO_MADE(fromJson, engine::loadModel(path));
         for (const engine::LoadedModelPointer& model : {m_model, *fromJson}) {
-            const auto result = engine::explain(*model, question());
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, question()));
             QCOMPARE(result->checkpoints.size(), std::size_t{1});
             QCOMPARE(result->model->graph().value(result->checkpoints[0].value).name, std::string("k_out"));
         }
@@ -112,8 +109,7 @@ private slots:
         engine::ExplainRequest request = question();
         request.checkpoints = {"first_out", "k_out"};
         request.record = true;
-        const auto result = engine::explain(*m_model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*m_model, request));
         QCOMPARE(result->checkpoints.size(), std::size_t{2}); // k is named and an operator: once
         const auto& k = result->checkpoints[1];
         QVERIFY(k.relevance.bitEqual(result->relevance[k.value.index()]));
@@ -151,15 +147,13 @@ private slots:
         const auto whole = engine::explain(*m_model, request);
         request.stopAtCheckpoints = true;
         request.record = true;
-        const auto stopped = engine::explain(*m_model, request);
-        QVERIFY2(stopped.ok(), stopped.ok() ? "" : stopped.error().text().c_str());
+        RETRO_MADE(stopped, engine::explain(*m_model, request));
         QVERIFY(whole.ok() && !whole->stoppedEarly && stopped->stoppedEarly);
         QVERIFY(stopped->counts.visits < whole->counts.visits);
         QVERIFY(stopped->checkpoints[0].relevance.bitEqual(whole->checkpoints[0].relevance));
         const std::size_t input = stopped->model->graph().inputs()[0].index();
         QVERIFY(whole->relevance[input].isValid() && !stopped->relevance[input].isValid());
-        auto timeline = trace::Timeline::open(stopped->run);
-        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        RETRO_MADE(timeline, trace::Timeline::open(stopped->run));
         timeline->seek(timeline->run().eventCount());
         QVERIFY(timeline->state().isFinished);
     }
@@ -168,8 +162,7 @@ private slots:
     {
         QTemporaryDir folder;
         engine::ExplainRequest request = question();
-        const auto result = engine::explain(*m_model, request);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::explain(*m_model, request));
         const std::filesystem::path path = folder.path().toStdString();
         QVERIFY(engine::writeExplanation(path, *m_model, request, *result).ok());
         QVERIFY(std::filesystem::exists(path / "checkpoints" / "k_out.npy"));
@@ -183,10 +176,7 @@ private slots:
         for (const char* name : {"nothing", "W", "side_out"}) {
             engine::ExplainRequest request = question();
             request.checkpoints = {name};
-            const auto result = engine::explain(*m_model, request);
-            QVERIFY(!result.ok());
-            QVERIFY(result.error().code == ErrorCode::Usage);
-            QVERIFY2(result.error().text().find(name) != std::string::npos, result.error().text().c_str());
+            RETRO_REFUSED(engine::explain(*m_model, request), ErrorCode::Usage, name);
         }
         engine::ExplainRequest request = question();
         request.stopAtCheckpoints = true;
@@ -207,8 +197,7 @@ private slots:
         for (const std::string& target : targets) {
             engine::ExplainRequest request = question();
             request.target = engine::parseTarget(target).value();
-            const auto result = engine::explain(*m_model, request);
-            QVERIFY(result.ok());
+            RETRO_MADE(result, engine::explain(*m_model, request));
             alone.push_back(result->relevance[result->model->graph().inputs()[0].index()]);
             started += result->relevanceStart;
         }
@@ -217,8 +206,7 @@ private slots:
         for (std::size_t i = 1; i < targets.size(); ++i) {
             request.alsoTargets.push_back(engine::parseTarget(targets[i]).value());
         }
-        const auto together = engine::explain(*m_model, request);
-        QVERIFY2(together.ok(), together.ok() ? "" : together.error().text().c_str());
+        RETRO_MADE(together, engine::explain(*m_model, request));
         QCOMPARE(together->alsoTargets.size(), targets.size() - 1);
         QVERIFY(std::abs(together->relevanceStart - started) < 1e-12);
         const Tensor& sum = together->relevance[together->model->graph().inputs()[0].index()];
@@ -230,8 +218,7 @@ private slots:
             QVERIFY(std::abs(sum.at(i) - expected) < 1e-9);
         }
         request.engine = engine::EngineKind::Oracle;
-        const auto oracle = engine::explain(*m_model, request);
-        QVERIFY(oracle.ok());
+        RETRO_MADE(oracle, engine::explain(*m_model, request));
         QVERIFY(sum.bitEqual(oracle->relevance[oracle->model->graph().inputs()[0].index()]));
     }
 

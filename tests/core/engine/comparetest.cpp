@@ -36,12 +36,9 @@ Tensor drawn(const tensor::Shape& shape, unsigned seed)
 /// conv → relu → flatten → dense, value names with a prefix.
 engine::LoadedModelPointer small(const std::string& prefix = {}, unsigned seed = 3)
 {
-    graph::GraphBuilder builder("small");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("small", 18);
     const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs) {
-        const base::ValueId result = builder.addResult(prefix + name + "_out");
-        builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(inputs), prefix + name + "_out");
     };
     const base::ValueId x = builder.addInput(prefix + "x", tensor::DType::Float32, tensor::Shape{1, 2, 4, 4});
     const base::ValueId w = builder.addConstant("W", drawn({3, 2, 3, 3}, seed));
@@ -61,23 +58,16 @@ engine::ComparedSide runOf(const engine::LoadedModel& model, const std::string& 
     request.target.kind = engine::TargetRequest::Kind::Class;
     request.target.classIndex = target;
     request.record = true;
-    const auto result = engine::explain(model, request);
-    if (!result.ok()) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return {composite, result->run, {}};
+    return {composite, tests::made(engine::explain(model, request)).run, {}};
 }
 
 /// y = act(x·P + x·Q)·V, whose matrices are too large for a run file.
 engine::LoadedModelPointer twoBranches()
 {
     constexpr std::int64_t kWidth = 40;
-    graph::GraphBuilder builder("branches");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("branches", 18);
     const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs) {
-        const base::ValueId result = builder.addResult(name + "_out");
-        builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(inputs), name + "_out");
     };
     const auto weight = [&](const char* name, unsigned seed) {
         return builder.addConstant(name, drawn({kWidth, kWidth}, seed));
@@ -130,8 +120,7 @@ private slots:
     void aRunAgreesWithItself()
     {
         const engine::ComparedSide run = runOf(*m_model, "epsilon");
-        const auto result = engine::compare(run, run, 0);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::compare(run, run, 0));
         QVERIFY(!result->parting);
         QVERIFY(result->sameStructure);
         QVERIFY(result->values.size() >= 4);
@@ -171,8 +160,7 @@ private slots:
     // Two files of one structure: names do not matter, weights do.
     void modelsOfOneStructure()
     {
-        const auto renamed = engine::compare(runOf(*m_model, "epsilon"), runOf(*small("b_"), "epsilon"));
-        QVERIFY2(renamed.ok(), renamed.ok() ? "" : renamed.error().text().c_str());
+        RETRO_MADE(renamed, engine::compare(runOf(*m_model, "epsilon"), runOf(*small("b_"), "epsilon")));
         QVERIFY(renamed->sameStructure && !renamed->parting);
         const auto trained = engine::compare(runOf(*m_model, "epsilon"), runOf(*small("b_", 4), "epsilon"));
         QVERIFY(trained->sameStructure && trained->parting && trained->parting->isStart);
@@ -196,8 +184,7 @@ private slots:
     // named alone.
     void aValueThatIsMissingNamesNobodyAlone()
     {
-        const auto model = twoBranches();
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, twoBranches());
         const engine::ComparedSide ours = runOf(*model, "epsilon");
         const engine::ComparedSide changed = runOf(*model, "epsilon | name:q=z-plus");
         const auto runs = engine::compare(ours, changed);
@@ -242,10 +229,8 @@ private slots:
         const std::filesystem::path path = (folder.path() + "/a.retro").toStdString();
         const auto model = twoBranches();
         QVERIFY(trace::writeRun(path, *runOf(*model, "epsilon").run).ok());
-        const auto ours = engine::readCompared(path);
-        QVERIFY(ours.ok());
-        const auto rules = engine::rulesFor(*ours->run, "epsilon | name:q=z-plus");
-        QVERIFY2(rules.ok(), rules.ok() ? "" : rules.error().text().c_str());
+        RETRO_MADE(ours, engine::readCompared(path));
+        RETRO_MADE(rules, engine::rulesFor(*ours->run, "epsilon | name:q=z-plus"));
         engine::ComparedSide theirs = tensorsOf(runOf(*model, "epsilon | name:q=z-plus"));
         theirs.rules = *rules;
         const auto result = engine::compare(*ours, theirs);
@@ -317,22 +302,18 @@ private slots:
         const std::filesystem::path path = (folder.path() + "/a.retro").toStdString();
         const engine::ComparedSide ours = runOf(*m_model, "gradient_x_input");
         QVERIFY(trace::writeRun(path, *ours.run).ok());
-        const auto read = engine::readCompared(path);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, engine::readCompared(path));
         QVERIFY(!engine::compare(ours, *read, 0)->parting);
-        const auto arrays = engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/stored.npz");
-        QVERIFY2(arrays.ok(), arrays.ok() ? "" : arrays.error().text().c_str());
+        RETRO_MADE(arrays, engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/stored.npz"));
         QCOMPARE(arrays->tensors.size(), std::size_t{2});
         QVERIFY(arrays->skipped.empty());
-        const auto mixed = engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/zennit.npz");
-        QVERIFY2(mixed.ok(), mixed.ok() ? "" : mixed.error().text().c_str());
+        RETRO_MADE(mixed, engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/zennit.npz"));
         QCOMPARE(mixed->tensors.size(), std::size_t{2});
         QCOMPARE(mixed->skipped.size(), std::size_t{3});
         QVERIFY(std::ranges::any_of(mixed->skipped, [](const std::string& reason) {
             return reason.find("labels.npy: it is int64") != std::string::npos;
         }));
-        const auto chosen = engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/stored.npz", ours.run.get());
-        QVERIFY2(chosen.ok(), chosen.ok() ? "" : chosen.error().text().c_str());
+        RETRO_MADE(chosen, engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/stored.npz", ours.run.get()));
         QVERIFY(chosen->tensors.empty()); // no value of the run has their names: they are not unpacked
         QCOMPARE(chosen->unmatched.size(), std::size_t{2});
     }

@@ -45,8 +45,7 @@ class CoverTest : public QObject
 private slots:
     void takesTheColourOfTheSurroundings()
     {
-        const auto covered = engine::coverInput(ramp(9), coverOf(9, 3, 6, CoverFill::Surroundings), {});
-        QVERIFY(covered.ok());
+        RETRO_MADE(covered, engine::coverInput(ramp(9), coverOf(9, 3, 6, CoverFill::Surroundings), {}));
         QCOMPARE(covered->dtype(), tensor::DType::Float32);
         for (int y = 0; y < 9; ++y) {
             for (int x = 0; x < 9; ++x) {
@@ -77,8 +76,7 @@ private slots:
         options.high = 255;
         options.mean = {100, 127.5};
         options.deviation = {10};
-        const auto covered = engine::coverInput(ramp(9), coverOf(9, 4, 5, CoverFill::Grey), options);
-        QVERIFY(covered.ok());
+        RETRO_MADE(covered, engine::coverInput(ramp(9), coverOf(9, 4, 5, CoverFill::Grey), options));
         QCOMPARE(covered->at(40), 2.75);
         QCOMPARE(covered->at(81 + 40), 0.0);
         QCOMPARE(covered->at(39), 3.0);
@@ -86,8 +84,7 @@ private slots:
 
     void aWholePictureBecomesGrey()
     {
-        const auto covered = engine::coverInput(ramp(4), coverOf(4, 0, 4, CoverFill::Surroundings), {});
-        QVERIFY(covered.ok());
+        RETRO_MADE(covered, engine::coverInput(ramp(4), coverOf(4, 0, 4, CoverFill::Surroundings), {}));
         for (int i = 0; i < 32; ++i) {
             QCOMPARE(covered->at(i), 0.5);
         }
@@ -96,8 +93,7 @@ private slots:
     void nothingCoveredIsTheSameTensor()
     {
         const tensor::Tensor input = ramp(5);
-        const auto same = engine::coverInput(input, coverOf(5, 0, 0, CoverFill::Grey), {});
-        QVERIFY(same.ok());
+        RETRO_MADE(same, engine::coverInput(input, coverOf(5, 0, 0, CoverFill::Grey), {}));
         QCOMPARE(same->at(12), 99.0);
     }
 

@@ -74,8 +74,7 @@ private slots:
     void theBestClassThatIsNoBlank()
     {
         for (const bool isTimeFirst : {true, false}) {
-            const auto result = explained(recogniser(isTimeFirst, "LogSoftmax"));
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, explained(recogniser(isTimeFirst, "LogSoftmax")));
             const std::int64_t place = expectedPlace(result->outputs[0]);
             const std::int64_t step = place / kClasses;
             const engine::ResolvedTarget& target = result->target;
@@ -100,8 +99,7 @@ private slots:
     {
         for (const bool isTimeFirst : {true, false}) {
             for (const char* const target : {"time=4,class=2", "token=4,class=2"}) {
-                const auto result = explained(recogniser(isTimeFirst, "LogSoftmax"), target);
-                QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+                RETRO_MADE(result, explained(recogniser(isTimeFirst, "LogSoftmax"), target));
                 const double score = result->outputs[0].at(4 * kClasses + 2);
                 QCOMPARE(result->target.start.at(4 * kClasses + 2), score);
             }
@@ -111,7 +109,7 @@ private slots:
     void otherScoresAreWhatTheyWere()
     {
         const auto result = explained(recogniser(false, "Softmax")); // nothing but a look of it
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_OK(result);
         const Tensor& scores = result->outputs[0];
         std::int64_t best = 0;
         for (std::int64_t i = 0; i < scores.size(); ++i) {

@@ -43,18 +43,15 @@ private slots:
     {
         const SharedGraph graph = normalised();
         QVERIFY(graph);
-        const auto bytes = formats::toOnnx(*graph);
-        QVERIFY(bytes.ok());
-        const auto model = engine::parseModel(*bytes, "normalised.onnx", {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(bytes, formats::toOnnx(*graph));
+        RETRO_MADE(model, engine::parseModel(*bytes, "normalised.onnx", {}));
         QCOMPARE((*model)->graph()->nodeCount(), std::size_t{1}); // merged and folded
         for (const graph::Value& value : (*model)->graph()->values()) {
             QVERIFY2(!value.constant.isValid() || value.constant.dtype() == DType::Float32, value.name.c_str());
         }
         const std::vector<Tensor> inputs{randomTensor({1, 3, 6, 6}, 4)};
         for (const Precision precision : {Precision::Double, Precision::Float}) {
-            const auto run = engine::runForward(**model, inputs, precision);
-            QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+            RETRO_MADE(run, engine::runForward(**model, inputs, precision));
             const std::vector<Tensor> plain = evaluate(graph, inputs, precision);
             QCOMPARE(plain.size(), std::size_t{1});
             QVERIFY(deviation(run->outputs[0], plain[0]) < (precision == Precision::Double ? 1e-12 : 1e-5));

@@ -33,8 +33,7 @@ public:
     base::ValueId node(const std::string& op, Ids inputs, graph::Attributes attributes = {})
     {
         const std::string name = op + std::to_string(m_count++);
-        const base::ValueId result = m_builder.addResult(name);
-        m_builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, std::move(attributes)});
+        const base::ValueId result = m_builder.addOp(op, name, std::move(inputs), name, std::move(attributes));
         m_last = result;
         return result;
     }
@@ -131,8 +130,7 @@ private slots:
         const graph::Graph graph = plain.build();
         std::set<double> seen;
         for (const char* source : {"random:1", "random:2", "random:3", "random:4"}) {
-            const auto inputs = engine::resolveInputs({source}, graph, {}, {});
-            QVERIFY(inputs.ok());
+            RETRO_MADE(inputs, engine::resolveInputs({source}, graph, {}, {}));
             QVERIFY(inputs->front().dtype() == DType::Int64);
             for (std::int64_t i = 0; i < inputs->front().size(); ++i) {
                 seen.insert(inputs->front().at(i));
@@ -152,8 +150,7 @@ private slots:
         mask.node("Cast", {mask.x}, {{"to", std::int64_t{1}}});
         const graph::Graph graph = mask.build();
         for (int seed = 0; seed < 20; ++seed) {
-            const auto inputs = engine::resolveInputs({"random:" + std::to_string(seed)}, graph, {}, {});
-            QVERIFY(inputs.ok());
+            RETRO_MADE(inputs, engine::resolveInputs({"random:" + std::to_string(seed)}, graph, {}, {}));
             const Tensor& drawn = inputs->front();
             QVERIFY(drawn.at(0) == 1 && drawn.at(6) == 1);
         }

@@ -64,10 +64,8 @@ private slots:
         QFETCH(const QString, composite);
         const Recorded one = recorded(qPrintable(composite));
         QVERIFY(one.run);
-        const auto historian = engine::Historian::open(one.run, one.model);
-        QVERIFY2(historian.ok(), historian.ok() ? "" : historian.error().text().c_str());
-        const auto history = historian->of({one.input, {0, 1, 40, 41}});
-        QVERIFY2(history.ok(), history.ok() ? "" : history.error().text().c_str());
+        RETRO_MADE(historian, engine::Historian::open(one.run, one.model));
+        RETRO_MADE(history, historian->of({one.input, {0, 1, 40, 41}}));
         QVERIFY(history->rows.size() > 5);
         QVERIFY(history->apart <= 1e-9);
         const engine::HistoryRow& score = history->rows.front();
@@ -95,10 +93,8 @@ private slots:
     {
         const Recorded one = recorded("epsilon");
         QVERIFY(one.run);
-        const auto historian = engine::Historian::open(one.run, one.model);
-        QVERIFY(historian.ok());
-        const auto history = historian->of({one.input, {0, 0, 30, 50}});
-        QVERIFY(history.ok());
+        RETRO_MADE(historian, engine::Historian::open(one.run, one.model));
+        RETRO_MADE(history, historian->of({one.input, {0, 0, 30, 50}}));
         QCOMPARE(history->last.size(), std::size_t{1});
         const engine::HistoryLastStep& step = history->last.front();
         const double z = numberOf(step, "z");
@@ -115,8 +111,7 @@ private slots:
         const Recorded all = recorded("epsilon");
         QVERIFY(all.run);
         const auto place = engine::parseHistoryPlace(all.input + ":0,*,12,86");
-        const auto alone = engine::recordedHistory(*all.run, *place);
-        QVERIFY2(alone.ok(), alone ? "" : alone.error().text().c_str());
+        RETRO_MADE(alone, engine::recordedHistory(*all.run, *place));
         const auto historian = engine::Historian::open(all.run, all.model);
         const auto whole = historian->of(*place);
         QCOMPARE(alone->relevance, whole->relevance);
@@ -139,16 +134,12 @@ private slots:
     {
         const Recorded one = recorded("epsilon_plus");
         QVERIFY(one.run);
-        const auto historian = engine::Historian::open(one.run, one.model);
-        QVERIFY(historian.ok());
-        const auto place = engine::parseHistoryPlace(one.input + ":0,*,12,86");
-        QVERIFY(place.ok());
-        const auto whole = historian->of(*place);
-        QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+        RETRO_MADE(historian, engine::Historian::open(one.run, one.model));
+        RETRO_MADE(place, engine::parseHistoryPlace(one.input + ":0,*,12,86"));
+        RETRO_MADE(whole, historian->of(*place));
         double sum = 0;
         for (std::int64_t channel = 0; channel < 3; ++channel) {
-            const auto single = historian->of({one.input, {0, channel, 12, 86}});
-            QVERIFY(single.ok());
+            RETRO_MADE(single, historian->of({one.input, {0, channel, 12, 86}}));
             sum += single->relevance;
         }
         QVERIFY(std::abs(whole->relevance - sum) <= 1e-12 * std::abs(sum));
@@ -171,12 +162,9 @@ private slots:
         engine::ExplainRequest request = question.request;
         request.composite = "epsilon_plus";
         request.record = request.keepValues = true;
-        const auto made = engine::explain(*question.model, request);
-        QVERIFY(made.ok());
-        const auto bound = engine::Historian::of({made->run, made->model, made->assigned});
-        const auto opened = engine::Historian::open(made->run, question.model);
-        QVERIFY2(bound.ok(), bound.ok() ? "" : bound.error().text().c_str());
-        QVERIFY(opened.ok());
+        RETRO_MADE(made, engine::explain(*question.model, request));
+        RETRO_MADE(bound, engine::Historian::of({made->run, made->model, made->assigned}));
+        RETRO_MADE(opened, engine::Historian::open(made->run, question.model));
         const graph::Graph& graph = *question.model->graph();
         const engine::HistoryPlace place{graph.value(graph.inputs()[0]).name, {0, 1, 12, 86}};
         const auto a = bound->of(place);
@@ -192,8 +180,7 @@ private slots:
         std::vector<double> mask(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
         mask[static_cast<std::size_t>((1 * shape[2] + 12) * shape[3] + 86)] = 1;
         region.given = {tensor::Tensor::of<double>(shape, mask)};
-        const auto asked = bound->region(region, "NCHW");
-        QVERIFY2(asked.ok(), asked.ok() ? "" : asked.error().text().c_str());
+        RETRO_MADE(asked, bound->region(region, "NCHW"));
         QVERIFY(std::abs(asked->total - a->relevance) <= 1e-9 * std::abs(a->relevance));
     }
 
@@ -213,8 +200,7 @@ private slots:
         auto question = tests::questionOf<engine::ExplainRequest>(qPrintable(sample));
         engine::ExplainRequest request = question.request;
         request.record = request.keepValues = true;
-        const auto made = engine::explain(*question.model, request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(*question.model, request));
         const graph::Graph& graph = *question.model->graph();
         const base::ValueId input = graph.inputs()[0];
         const std::vector<std::int64_t> first(made->run->shapes[input.index()].size(), 0);
@@ -233,8 +219,7 @@ private slots:
         std::int64_t kept[2];
         for (const auto& [at, historian] : {std::pair(0, &*bare), std::pair(1, &*prepared)}) {
             const std::int64_t before = base::MemoryAccount::tensors().live();
-            const auto history = historian->of(place);
-            QVERIFY2(history.ok(), history.ok() ? "" : history.error().text().c_str());
+            RETRO_MADE(history, historian->of(place));
             histories[at] = *history;
             QVERIFY(historian->region(region, "NCHW").ok());
             kept[at] = base::MemoryAccount::tensors().live() - before;
@@ -258,15 +243,12 @@ private slots:
         auto question = tests::questionOf<engine::ExplainRequest>("clever-hans/clever-hans");
         rewrite::RewriteOptions options = question.model->rewritten.options;
         options.mergeBatchNorm = false;
-        const auto unmerged = engine::withRewrites(question.model, options);
-        QVERIFY(unmerged.ok());
+        RETRO_MADE(unmerged, engine::withRewrites(question.model, options));
         engine::ExplainRequest request = question.request;
         request.record = request.keepValues = true;
-        const auto made = engine::explain(**unmerged, request);
-        QVERIFY(made.ok());
+        RETRO_MADE(made, engine::explain(**unmerged, request));
         QVERIFY(made->run->graph->nodeCount() != question.model->graph()->nodeCount());
-        const auto historian = engine::Historian::open(made->run, question.model);
-        QVERIFY2(historian.ok(), historian.ok() ? "" : historian.error().text().c_str());
+        RETRO_MADE(historian, engine::Historian::open(made->run, question.model));
         const graph::Graph& graph = *made->run->graph;
         const auto history = historian->of({graph.value(graph.inputs()[0]).name, {0, 1, 12, 86}});
         QVERIFY(history.ok() && history->rows.size() > 5);
@@ -276,16 +258,11 @@ private slots:
     {
         const Recorded one = recorded("epsilon");
         QVERIFY(one.run);
-        const auto withoutModel = engine::Historian::open(one.run, nullptr);
-        QVERIFY(!withoutModel.ok());
-        QVERIFY(withoutModel.error().text().find("clever-hans.onnx") != std::string::npos);
+        RETRO_REFUSED(engine::Historian::open(one.run, nullptr), "clever-hans.onnx");
         trace::Run bare = *one.run;
         bare.values[one.run->graph->inputs()[0].index()] = {};
-        const auto withoutInput = engine::Historian::open(std::make_shared<trace::Run>(bare), one.model);
-        QVERIFY(!withoutInput.ok());
-        QVERIFY(withoutInput.error().text().find(one.input) != std::string::npos);
-        const auto historian = engine::Historian::open(one.run, one.model);
-        QVERIFY(historian.ok());
+        RETRO_REFUSED(engine::Historian::open(std::make_shared<trace::Run>(bare), one.model), one.input);
+        RETRO_MADE(historian, engine::Historian::open(one.run, one.model));
         QVERIFY(!historian->of({"no such value", {0}}).ok());
         QVERIFY(!historian->of({one.input, {0, 0, 0, 4000}}).ok());
         QVERIFY(!historian->of({one.input, {0}}).ok());

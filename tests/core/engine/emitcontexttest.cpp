@@ -19,8 +19,7 @@ constexpr auto kType = tensor::DType::Float64;
 /// Gather of three floats (operand 0) at a constant place (operand 1).
 std::shared_ptr<const execute::BoundModel> gather()
 {
-    graph::GraphBuilder builder("one");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("one", 17);
     const ValueId x = builder.addInput("x", kType, tensor::Shape{3});
     const ValueId place = builder.addConstant("place", Tensor::scalar<std::int64_t>(1));
     const ValueId y = builder.addResult("y");
@@ -48,8 +47,7 @@ class EmitContextTest : public QObject
 private slots:
     void everythingThatIsWrongIsSaid()
     {
-        const auto model = gather();
-        QVERIFY(model);
+        RETRO_MADE(model, gather());
         graph::GraphBuilder builder("none");
         tape::Emitter emit(builder, 17, kType);
         const ValueId some = emit.scalar(1);
@@ -66,18 +64,15 @@ private slots:
 
     void aRuleHasToGiveWhatIsWanted()
     {
-        const auto model = gather();
-        QVERIFY(model);
+        RETRO_MADE(model, gather());
         graph::GraphBuilder builder("none");
         tape::Emitter emit(builder, 17, kType);
         const ValueId some = emit.scalar(1);
-        const auto site = tape::EmitSite::make(emit, *model, model->graph().value(model->graph().outputs()[0]).producer,
-                                               {{some, some}, {some}, {some}, {1, 0}, {kType, kType}});
-        QVERIFY2(site.ok(), site.ok() ? "" : site.error().text().c_str());
+        RETRO_MADE(site, tape::EmitSite::make(emit, *model, model->graph().value(model->graph().outputs()[0]).producer,
+                                              {{some, some}, {some}, {some}, {1, 0}, {kType, kType}}));
         const auto lacking = tape::resultOf(*site, {});
         QVERIFY(!lacking.ok() && lacking.error().text().find("no part for operand 0") != std::string::npos);
-        const auto result = tape::resultOf(*site, {some, {}});
-        QVERIFY(result.ok());
+        RETRO_MADE(result, tape::resultOf(*site, {some, {}}));
         QCOMPARE(result->wrote.size(), std::size_t{1});
         QCOMPARE(result->wrote.front().first, std::size_t{0});
         QCOMPARE(result->read, std::vector<std::size_t>{0});

@@ -54,9 +54,7 @@ public:
     {
         ++m_seed;
         name = name.empty() ? fmt::format("{}{}", op, m_seed) : name;
-        const auto result = m_builder.addResult(name);
-        m_builder.addNode({op, "", name + "_node", "", 17, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name + "_node", std::move(inputs), name, std::move(attributes));
     }
     base::ValueId embedded(base::ValueId ids) { return node("Gather", {weight({kWords, kWidth}), ids}); }
     /// x + softmax(x · yᵀ) · y
@@ -172,8 +170,7 @@ private slots:
         QFETCH(int, read);
         QFETCH(int, decoded);
         const auto model = translator(path());
-        const auto told = tell(model, questionOf(read, decoded));
-        QVERIFY2(told.ok(), told.ok() ? "" : told.error().text().c_str());
+        RETRO_MADE(told, tell(model, questionOf(read, decoded)));
         const engine::LanguageReport& report = told->report;
         QCOMPARE(report.position, std::int64_t{decoded - 1});
         QCOMPARE(report.source, static_cast<std::size_t>(read));
@@ -218,8 +215,7 @@ private slots:
         const auto model = translator(path());
         engine::Question question = questionOf(6, 3);
         question.position = "1";
-        const auto told = tell(model, question);
-        QVERIFY2(told.ok(), told.ok() ? "" : told.error().text().c_str());
+        RETRO_MADE(told, tell(model, question));
         QCOMPARE(told->report.position, std::int64_t{1});
         question.position = "3";
         const auto refused = tell(model, question);
@@ -237,7 +233,7 @@ private slots:
         question.generate = "3";
         const auto told = tell(model, question);
         std::filesystem::remove(path() / "config.json");
-        QVERIFY2(told.ok(), told.ok() ? "" : told.error().text().c_str());
+        RETRO_OK(told);
         QCOMPARE(told->report.position, std::int64_t{0});
         QCOMPARE(told->report.generated.size(), std::size_t{3});
         QCOMPARE(told->report.generated[2].position, std::int64_t{2});
@@ -249,8 +245,7 @@ private slots:
         const auto model = classifier(path(), false);
         engine::Question question;
         question.ids = "4,11,7,2";
-        const auto told = tell(model, question);
-        QVERIFY2(told.ok(), told.ok() ? "" : told.error().text().c_str());
+        RETRO_MADE(told, tell(model, question));
         QCOMPARE(told->report.position, std::int64_t{-1});
         QVERIFY(told->report.otherTarget.starts_with("class "));
         QCOMPARE(told->report.relevance.size(), std::size_t{4});
@@ -258,8 +253,7 @@ private slots:
         plain.precision = execute::Precision::Double;
         plain.composite = "epsilon";
         plain.inputs = {Tensor::of<std::int64_t>({1, 4}, std::vector<std::int64_t>{4, 11, 7, 2})};
-        const auto expected = engine::explain(*model, plain);
-        QVERIFY(expected.ok());
+        RETRO_MADE(expected, engine::explain(*model, plain));
         const Tensor& relevance = expected->relevance[expected->model->graph().inputs()[0].index()];
         for (std::size_t i = 0; i < 4; ++i) {
             QCOMPARE(told->report.relevance[i], relevance.at(static_cast<std::int64_t>(i)));
@@ -279,15 +273,14 @@ private slots:
         question.ids = "4,11,7,2";
         question.position = "1";
         question.targets = {"2"};
-        const auto told = tell(model, question);
-        QVERIFY2(told.ok(), told.ok() ? "" : told.error().text().c_str());
+        RETRO_MADE(told, tell(model, question));
         QCOMPARE(told->report.position, std::int64_t{1});
         QCOMPARE(told->report.target.id, std::int64_t{2});
         QCOMPARE(told->report.scored, std::string("class"));
         question.targets.clear();
         question.position.clear();
         const auto best = tell(model, question); // of all tokens, as of any output with several rows
-        QVERIFY2(best.ok(), best.ok() ? "" : best.error().text().c_str());
+        RETRO_OK(best);
         const Tensor& scores = best->result.outputs[0];
         for (std::int64_t i = 0; i < scores.size(); ++i) {
             QVERIFY(scores.at(i) <= best->report.score + 1e-12);
@@ -304,8 +297,7 @@ private slots:
         const auto model = made.load(path());
         engine::Question question;
         question.ids = "4,11,7,2";
-        const auto told = tell(model, question);
-        QVERIFY2(told.ok(), told.ok() ? "" : told.error().text().c_str());
+        RETRO_MADE(told, tell(model, question));
         QCOMPARE(told->report.position, std::int64_t{3});
         question.position = "3";
         QVERIFY(tell(model, question).ok());
@@ -314,8 +306,7 @@ private slots:
         QVERIFY(!refused.ok() && refused.error().text().find("the last token alone") != std::string::npos);
         question.position.clear();
         question.generate = "2";
-        const auto grown = tell(model, question);
-        QVERIFY2(grown.ok(), grown.ok() ? "" : grown.error().text().c_str());
+        RETRO_MADE(grown, tell(model, question));
         QCOMPARE(grown->report.generated[1].position, std::int64_t{4});
     }
 

@@ -10,7 +10,6 @@
 #include <QtTest>
 
 #include <cmath>
-#include <functional>
 
 using namespace retro;
 using base::ValueId;
@@ -34,24 +33,15 @@ public:
     }
     ValueId node(const char* op, const char* name, std::vector<ValueId> inputs, graph::Attributes attributes = {})
     {
-        const ValueId result = m_builder.addResult(std::string(name) + "_out");
-        m_builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name, std::move(inputs), std::string(name) + "_out", std::move(attributes));
     }
     void type(DType type) { m_type = type; }
     engine::LoadedModelPointer model(ValueId output, DType type, const rewrite::RewriteOptions& options = {})
     {
         m_builder.declare(output, type, std::nullopt);
         m_builder.addOutput(output);
-        auto built = std::move(m_builder).build();
-        if (!built) {
-            qFatal("%s", built.error().text().c_str());
-        }
-        auto read = engine::parseModel(formats::toOnnx(*built).value(), "types.onnx", {}, options);
-        if (!read) {
-            qFatal("%s", read.error().text().c_str());
-        }
-        return *read;
+        const graph::Graph built = tests::made(std::move(m_builder).build());
+        return tests::made(engine::parseModel(formats::toOnnx(built).value(), "types.onnx", {}, options));
     }
 
 private:
@@ -146,12 +136,10 @@ private slots:
         QFETCH(int, type);
         const auto declared = static_cast<DType>(type);
         const auto model = network(declared);
-        const auto result = engine::runForward(*model, {inputOf()}, engine::precisionOf(*model));
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::runForward(*model, {inputOf()}, engine::precisionOf(*model)));
         QCOMPARE(result->outputs[0].dtype(), declared);
         QVERIFY(result->warnings.empty());
-        const auto wide = engine::runForward(*model, {inputOf()}, Precision::Double);
-        QVERIFY(wide.ok());
+        RETRO_MADE(wide, engine::runForward(*model, {inputOf()}, Precision::Double));
         QCOMPARE(wide->outputs[0].dtype(), DType::Float64);
         const bool isRounded = declared == DType::Float16 || declared == DType::BFloat16;
         double distance = 0;
@@ -204,8 +192,7 @@ private slots:
         QFETCH(int, type);
         QFETCH(QString, composite);
         const auto model = network(static_cast<DType>(type));
-        const auto result = engine::explain(*model, question(*model, composite.toUtf8().constData()));
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, question(*model, composite.toUtf8().constData())));
         QVERIFY(!result->ledger.empty());
         for (const event::LedgerEntry& row : result->ledger) {
             QVERIFY2(std::abs(row.unexplained()) <= 1e-6 * row.magnitude, qPrintable(QString::number(row.node)));
@@ -215,8 +202,7 @@ private slots:
     void whatOverflowsIsSaid()
     {
         const auto model = network(DType::Float16, 60000);
-        const auto result = engine::runForward(*model, {inputOf()}, engine::precisionOf(*model));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::runForward(*model, {inputOf()}, engine::precisionOf(*model)));
         QCOMPARE(result->warnings.size(), std::size_t{1});
         const QString warning = QString::fromStdString(result->warnings[0]);
         QVERIFY2(warning.startsWith("node 'scale' (Mul): its result \"scale_out\" is float16 in the model, whose "
@@ -226,8 +212,7 @@ private slots:
         const auto stopped = engine::explain(*model, request);
         QVERIFY(!stopped.ok() && stopped.error().text().ends_with(result->warnings[0]));
         request.target.kind = engine::TargetRequest::Kind::Class; // argmax chooses among finite scores alone
-        const auto explained = engine::explain(*model, request);
-        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        RETRO_MADE(explained, engine::explain(*model, request));
         QVERIFY(std::ranges::find(explained->warnings, result->warnings[0]) != explained->warnings.end());
         const auto wide = engine::runForward(*model, {inputOf()}, Precision::Double);
         QVERIFY(wide.ok() && wide->warnings.empty());
@@ -242,8 +227,7 @@ private slots:
             "Add", "sum", {w.node("Mul", "product", {x, w.constant("c", {}, {0.1})}), w.constant("d", {}, {1e-12})});
         const auto model = w.model(y, DType::Float64);
         const std::vector<double> numbers{0.3, 1.0 / 3, 1e10};
-        const auto result = engine::runForward(*model, {Tensor::of<double>({3}, numbers)}, engine::precisionOf(*model));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::runForward(*model, {Tensor::of<double>({3}, numbers)}, engine::precisionOf(*model)));
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             QCOMPARE(result->outputs[0].at(static_cast<std::int64_t>(i)), numbers[i] * 0.1 + 1e-12);
         }
@@ -253,8 +237,7 @@ private slots:
         request.precision = engine::precisionOf(*model);
         request.start.kind = engine::StartKind::One;
         request.target.kind = engine::TargetRequest::Kind::Class;
-        const auto explained = engine::explain(*model, request);
-        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        RETRO_MADE(explained, engine::explain(*model, request));
         const Tensor& relevance = explained->relevance[explained->model->graph().inputs()[0].index()];
         QCOMPARE(relevance.dtype(), DType::Float64);
         QCOMPARE(relevance.at(0), 0.1);
@@ -293,9 +276,8 @@ private slots:
         ModelWriter w(DType::Float16);
         const ValueId x = w.input("x", {1});
         const auto model = w.model(w.node("Sub", "rest", {x, w.constant("c", {}, {1})}), DType::Float16);
-        const auto result = engine::runForward(*model, {Tensor::of<double>({1}, std::vector<double>{1.0001})},
-                                               engine::precisionOf(*model));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::runForward(*model, {Tensor::of<double>({1}, std::vector<double>{1.0001})},
+                                              engine::precisionOf(*model)));
         QCOMPARE(result->outputs[0].at(0), 0.0);
     }
 };

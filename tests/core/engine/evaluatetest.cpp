@@ -29,12 +29,9 @@ Tensor doubles(tensor::Shape shape, const Values& values) { return Tensor::of<do
 /// y = relu(x·V)·W, V the identity and x above 0: linear in x.
 engine::LoadedModelPointer linear(const Values& w, std::int64_t inputs, std::int64_t outputs)
 {
-    graph::GraphBuilder builder("linear");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("linear", 18);
     const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> operands) {
-        const base::ValueId result = builder.addResult(std::string(name) + "_out");
-        builder.addNode({op, "", name, "", 18, std::move(operands), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(operands), std::string(name) + "_out");
     };
     Values unit(static_cast<std::size_t>(inputs * inputs), 0);
     for (std::int64_t i = 0; i < inputs; ++i) {
@@ -54,15 +51,12 @@ engine::LoadedModelPointer linear(const Values& w, std::int64_t inputs, std::int
 /// y = (Σ x)², of one sample or of a free number of them; `areMixed`: less the other samples.
 engine::LoadedModelPointer squares(std::int64_t features, bool isFree, bool areMixed = false)
 {
-    graph::GraphBuilder builder("squares");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("squares", 18);
     const base::ValueId x =
         isFree ? builder.addInput("x", tensor::DType::Float32, std::vector<graph::Dimension>{{{}, "N"}, {features, {}}})
                : builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, features});
     const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> operands) {
-        const base::ValueId result = builder.addResult(std::string(name) + "_out");
-        builder.addNode({op, "", name, "", 18, std::move(operands), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(operands), std::string(name) + "_out");
     };
     const auto axis = [&](const char* name, std::int64_t value) {
         return builder.addConstant(name, Tensor::of<std::int64_t>({1}, std::vector{value}));
@@ -135,8 +129,7 @@ private slots:
 
     void theSubjectHoldsItsTarget()
     {
-        const auto subject = Subject::make(m_model, question(kInput));
-        QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+        RETRO_MADE(subject, Subject::make(m_model, question(kInput)));
         QCOMPARE(QString::fromStdString(subject->targetText()), QStringLiteral("second_out 1"));
         QCOMPARE(subject->runnerUp(), std::optional<std::int64_t>(0));
         QCOMPARE(*subject->score(subject->input()), 6.0);
@@ -237,8 +230,7 @@ private slots:
     void shuffledLayers()
     {
         QVERIFY(engine::shufflableLayers(*m_model) == (std::vector<std::string>{"second", "first"}));
-        const auto changed = engine::withShuffledLayers(*m_model, 1, 5);
-        QVERIFY2(changed.ok(), changed.ok() ? "" : changed.error().text().c_str());
+        RETRO_MADE(changed, engine::withShuffledLayers(*m_model, 1, 5));
         const auto weights = [](const engine::LoadedModel& model, const char* name) {
             return valuesOf(model.graph()->value(*model.graph()->findValue(name)).constant);
         };
@@ -264,7 +256,7 @@ private slots:
         const auto result =
             engine::evaluate(m_model, question(kInput), options, {},
                              [&](const std::string& what, std::size_t, std::size_t) { told.push_back(what); });
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_OK(result);
         QCOMPARE(result->methods.size(), std::size_t{2});
         for (const engine::MethodMeasures& method : result->methods) {
             QVERIFY(std::abs(*method.cosineToOther - -2.0 / std::sqrt(12.0 * 101)) < 1e-9);
@@ -293,8 +285,7 @@ private slots:
         const auto model = linear({3, 0, 2, 0, 1, 0, 0, 0, 0}, 3, 3);
         engine::EvaluationOptions options;
         options.methods = {"lrp"};
-        const auto runnerUp = engine::evaluate(model, question({1, 1, 1}), options);
-        QVERIFY2(runnerUp.ok(), runnerUp.ok() ? "" : runnerUp.error().text().c_str());
+        RETRO_MADE(runnerUp, engine::evaluate(model, question({1, 1, 1}), options));
         QCOMPARE(runnerUp->otherClass, std::optional<std::int64_t>(2));
         QVERIFY(std::abs(*runnerUp->methods[0].cosineToOther - 1) < 1e-9);
         options.other = 1;
@@ -315,34 +306,26 @@ private slots:
     /// What carries no relevance has a forward pass: y = sign(x)·W, at every method that needs no more.
     void theForwardPassAloneIsEnough()
     {
-        graph::GraphBuilder builder("sign");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("sign", 18);
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 3});
-        const base::ValueId sign = builder.addResult("sign");
-        builder.addNode({"Sign", "", "sign", "", 18, {x}, {sign}, {}});
-        const base::ValueId floor = builder.addResult("floor");
-        builder.addNode({"Floor", "", "floor", "", 18, {sign}, {floor}, {}});
+        const base::ValueId sign = builder.addOp("Sign", "sign", {x}, "sign");
+        const base::ValueId floor = builder.addOp("Floor", "floor", {sign}, "floor");
         const base::ValueId w =
             builder.addConstant("w", Tensor::of<double>({3, 2}, kWeights).to(tensor::DType::Float32));
-        const base::ValueId y = builder.addResult("y");
-        builder.addNode({"MatMul", "", "second", "", 18, {floor, w}, {y}, {}});
+        const base::ValueId y = builder.addOp("MatMul", "second", {floor, w}, "y");
         builder.addOutput(y);
         const auto model =
             engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "m.onnx", {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_OK(model);
         engine::EvaluationOptions options;
         options.units.replacement = engine::Replacement::Zero;
         options.methods = {"occlusion", "shapley"};
-        const auto result = engine::evaluate(*model, question({2, -4, 1}), options);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::evaluate(*model, question({2, -4, 1}), options));
         for (const engine::MethodMeasures& method : result->methods) {
             QVERIFY2(isClose(valuesOf(method.attributed.values), {3, 2, 1}), method.method.c_str());
         }
         options.methods = {"lrp"};
-        const auto refused = engine::evaluate(*model, question({2, -4, 1}), options);
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("--method occlusion, shapley") != std::string::npos,
-                 refused.error().text().c_str());
+        RETRO_REFUSED(engine::evaluate(*model, question({2, -4, 1}), options), "--method occlusion, shapley");
     }
 
     /// A product of two features is shared by both; what they add up to holds for few units and for drawn orders.
@@ -356,19 +339,16 @@ private slots:
     {
         QFETCH(int, features);
         for (const bool isFree : {false, true}) { // with and without several samples in a pass
-            const auto model = squares(features, isFree);
-            QVERIFY(model != nullptr);
+            RETRO_MADE(model, squares(features, isFree));
             Values x(static_cast<std::size_t>(features));
             std::iota(x.begin(), x.end(), 1.0);
-            const auto subject = Subject::make(model, question(x), {}, {}, engine::Passes::Forward);
-            QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+            RETRO_MADE(subject, Subject::make(model, question(x), {}, {}, engine::Passes::Forward));
             engine::UnitOptions units;
             units.replacement = engine::Replacement::Zero;
             engine::AttributionOptions options;
             options.permutations = 40;
             const Units cut(subject->input(), units);
-            const auto result = (*engine::makeAttribution("shapley", options))->attribute(*subject, cut);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, (*engine::makeAttribution("shapley", options))->attribute(*subject, cut));
             const Values values = valuesOf(result->values);
             const double all = std::accumulate(x.begin(), x.end(), 0.0);
             QVERIFY(std::abs(std::accumulate(values.begin(), values.end(), 0.0) - all * all) < 1e-9 * all * all);
@@ -388,8 +368,7 @@ private slots:
     void samplesThatMeet()
     {
         const auto model = squares(4, true, true);
-        const auto subject = Subject::make(model, question({1, 2, 3, 4}), {}, {}, engine::Passes::Forward);
-        QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+        RETRO_MADE(subject, Subject::make(model, question({1, 2, 3, 4}), {}, {}, engine::Passes::Forward));
         const auto scores = subject->scores(3, [](std::size_t i) {
             return doubles({1, 4}, Values(4, static_cast<double>(i)));
         });

@@ -41,10 +41,8 @@ class EvaluateTextTest : public QObject
 private slots:
     void initTestCase()
     {
-        const auto file = tests::SmallLanguageModel().write(m_folder.path().toStdString());
-        QVERIFY(file.ok());
-        auto loaded = engine::loadModel(*file);
-        QVERIFY2(loaded.ok(), loaded.ok() ? "" : loaded.error().text().c_str());
+        RETRO_MADE(file, tests::SmallLanguageModel().write(m_folder.path().toStdString()));
+        RETRO_MADE(loaded, engine::loadModel(*file));
         m_model = *loaded;
     }
 
@@ -54,12 +52,9 @@ private slots:
         for (std::int64_t position = 0; position < 5; ++position) {
             engine::Question question;
             question.position = std::to_string(position);
-            const auto request = requestOfText(*m_model, question);
-            QVERIFY2(request.ok(), request.ok() ? "" : request.error().text().c_str());
-            const auto subject = engine::Subject::make(m_model, *request, {});
-            QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
-            const auto made = engine::runForward(*m_model, request->inputs, execute::Precision::Double);
-            QVERIFY(made.ok());
+            RETRO_MADE(request, requestOfText(*m_model, question));
+            RETRO_MADE(subject, engine::Subject::make(m_model, *request, {}));
+            RETRO_MADE(made, engine::runForward(*m_model, request->inputs, execute::Precision::Double));
             const tensor::Tensor& scores = made->outputs.front();
             const std::int64_t first = position * kVocabulary;
             std::int64_t best = -1;
@@ -77,16 +72,14 @@ private slots:
     {
         engine::Question question;
         question.targets = {"Paris"};
-        const auto request = requestOfText(*m_model, question);
-        QVERIFY(request.ok());
+        RETRO_MADE(request, requestOfText(*m_model, question));
         engine::EvaluationOptions options;
         options.methods = {"lrp"};
         options.units.mask = 0;
         options.flipping.steps = 2;
         options.flipping.randomOrders = 1;
         options.other = 7; // London
-        const auto evaluation = engine::evaluate(m_model, *request, options);
-        QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+        RETRO_MADE(evaluation, engine::evaluate(m_model, *request, options));
         QCOMPARE(evaluation->otherClass, std::optional<std::int64_t>(4 * kVocabulary + 7));
         options.other = kVocabulary;
         QVERIFY(!engine::evaluate(m_model, *request, options).ok());
@@ -108,8 +101,7 @@ private slots:
         QVERIFY(plain.ok() && other.ok() && contrast.ok());
         const auto one = engine::Subject::make(m_model, *plain, {});
         const auto two = engine::Subject::make(m_model, *other, {});
-        const auto both = engine::Subject::make(m_model, *contrast, {});
-        QVERIFY2(both.ok(), both.ok() ? "" : both.error().text().c_str());
+        RETRO_MADE(both, engine::Subject::make(m_model, *contrast, {}));
         QVERIFY(std::abs(both->scoreAtInput() - (one->scoreAtInput() - two->scoreAtInput())) < 1e-12);
         const auto changed = tensor::Tensor::of<std::int64_t>({1, 5}, std::vector<std::int64_t>{1, 0, 3, 0, 5});
         QVERIFY(std::abs(*both->score(changed) - (*one->score(changed) - *two->score(changed))) < 1e-12);

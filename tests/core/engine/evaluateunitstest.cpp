@@ -7,7 +7,6 @@
 #include <QtTest>
 
 #include <cmath>
-#include <numeric>
 
 using namespace retro;
 
@@ -46,9 +45,7 @@ public:
     ValueId node(const char* op, std::vector<ValueId> operands, graph::Attributes attributes = {})
     {
         const std::string name = std::string(op) + std::to_string(++m_count);
-        const ValueId result = m_builder.addResult(name + "_out");
-        m_builder.addNode({op, "", name, "", 18, std::move(operands), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name, std::move(operands), name + "_out", std::move(attributes));
     }
     graph::Graph graphTo(std::initializer_list<ValueId> outputs)
     {
@@ -189,8 +186,7 @@ private slots:
         Written written;
         const ValueId x = written.input("x", DType::Float32, {1, 2, 50});
         const graph::Graph graph = written.graphTo({written.node("Conv", {x, written.numbers({1, 2, 1}, {1, 1})})});
-        auto options = engine::decideUnits({}, graph, "x", zeros({1, 2, 50}));
-        QVERIFY(options.ok());
+        RETRO_MADE(options, engine::decideUnits({}, graph, "x", zeros({1, 2, 50})));
         const Units units(zeros({1, 2, 50}), *options);
         QCOMPARE(units.text(), std::string("50 steps"));
         QVERIFY(units.members(3) == (Ints{3, 53}));
@@ -227,18 +223,14 @@ private slots:
         question.composite = "epsilon";
         engine::EvaluationOptions options;
         options.methods = {"lrp", "occlusion"};
-        const auto result = engine::evaluate(overTime(1), question, options);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::evaluate(overTime(1), question, options));
         QCOMPARE(result->units, std::string("5 steps"));
         const Units units(question.inputs.front(),
                           *engine::decideUnits({}, *overTime(1)->rewritten.before, "x", question.inputs.front()));
         QVERIFY(units.members(3) == (Ints{6, 7}));
         QCOMPARE(units.replacement(6), 5.0); // the mean of the channel
         question.inputs = {zeros({5, 2, 2})};
-        const auto refused = engine::evaluate(overTime(2), question, options);
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("it has 2 samples (axis 1)") != std::string::npos,
-                 refused.error().text().c_str());
+        RETRO_REFUSED(engine::evaluate(overTime(2), question, options), "it has 2 samples (axis 1)");
     }
 
     // The score of an element, or of a whole value, is not that of the first row.
@@ -257,10 +249,7 @@ private slots:
         };
         QCOMPARE(scoreOf(output + ":1,1").value(), 8.0);
         QCOMPARE(scoreOf(output).value(), 1 + 4 + 3 + 8.0);
-        const auto refused = scoreOf("argmax");
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("the target has 2 rows") != std::string::npos,
-                 refused.error().text().c_str());
+        RETRO_REFUSED(scoreOf("argmax"), "the target has 2 rows");
     }
 
     void volumesAreCutIntoCubes_data()
@@ -330,8 +319,7 @@ private slots:
         engine::EvaluationOptions options;
         options.methods = {"lrp", "input_x_gradient", "occlusion"};
         options.units.mask = 2;
-        const auto result = engine::evaluate(model, question, options);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::evaluate(model, question, options));
         QCOMPARE(result->units, std::string("2 tokens"));
         for (const engine::MethodMeasures& method : result->methods) {
             QVERIFY2(method.attributed.values.shape() == (tensor::Shape{1, 2}), method.method.c_str());
@@ -353,16 +341,14 @@ private slots:
         const ValueId b = written.input("b", DType::Float32, {1, 2});
         const ValueId sum = written.node("Add", {a, b});
         const ValueId weights = written.numbers({2, 2}, {1, 0, 1, 0});
-        const auto model = loaded(written.graphTo({written.node("MatMul", {sum, weights})}));
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, loaded(written.graphTo({written.node("MatMul", {sum, weights})})));
         engine::ExplainRequest question;
         question.inputs = {Tensor::of<double>({1, 2}, Values{1, 2}), Tensor::of<double>({1, 2}, Values{3, 5})};
         question.precision = execute::Precision::Double;
         engine::EvaluationOptions options;
         options.methods = {"input_x_gradient"};
         options.units.replacement = engine::Replacement::Zero;
-        const auto first = engine::evaluate(model, question, options);
-        QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
+        RETRO_MADE(first, engine::evaluate(model, question, options));
         QCOMPARE(first->input, std::string("a"));
         QVERIFY(first->held == std::vector<std::string>{"b"});
         QCOMPARE(first->random.scores.back(), 8.0);

@@ -103,12 +103,10 @@ std::shared_ptr<const graph::Graph> finished(graph::GraphBuilder builder)
 /// out = captured x, `op` constant 10.
 graph::Subgraph branch(const char* op)
 {
-    graph::GraphBuilder builder("branch");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("branch", 13);
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, std::nullopt);
     const base::ValueId ten = builder.addConstant("ten", tensor::Tensor::scalar(10.0F));
-    const base::ValueId out = builder.addResult("out");
-    builder.addNode({op, "", "apply", "", 13, {x, ten}, {out}, {}});
+    const base::ValueId out = builder.addOp(op, "apply", {x, ten}, "out");
     builder.addOutput(out);
     return {finished(std::move(builder)), 1};
 }
@@ -116,8 +114,7 @@ graph::Subgraph branch(const char* op)
 /// y = relu(c ? x + 10 : x · 10) + x.
 engine::LoadedModelPointer twoWays()
 {
-    graph::GraphBuilder builder("gate");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("gate", 13);
     const base::ValueId c = builder.addInput("c", tensor::DType::Bool, tensor::Shape{});
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{2});
     const base::ValueId chosen = builder.addResult("chosen");
@@ -140,8 +137,7 @@ void checkInputsOnly(const engine::LoadedModel& model, engine::ExplainRequest re
 {
     request.engine = engine::EngineKind::Promise;
     request.inputsOnly = true;
-    const auto alone = engine::explain(model, request);
-    QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+    RETRO_MADE(alone, engine::explain(model, request));
     const graph::Graph& graph = whole.model->graph();
     for (std::size_t i = 0; i < whole.relevance.size(); ++i) {
         const tensor::Tensor& relevance = alone->relevance[i];
@@ -167,8 +163,7 @@ private slots:
     // Forward values and relevance are let go after their last reader.
     void inputsAloneTakeLessMemory()
     {
-        const auto model = load("clever-hans/clever-hans.onnx");
-        QVERIFY(model);
+        RETRO_MADE(model, load("clever-hans/clever-hans.onnx"));
         engine::ExplainRequest request;
         request.inputs = inputsOf(*model, "clever-hans/mug.png");
         QVERIFY(!request.inputs.empty());
@@ -185,8 +180,7 @@ private slots:
     // A program that was found ahead is not taken for one that was compared with a pass.
     void aCourseAheadIsNotChecked()
     {
-        const auto model = load("clever-hans/clever-hans.onnx");
-        QVERIFY(model);
+        RETRO_MADE(model, load("clever-hans/clever-hans.onnx"));
         engine::ExplainRequest request;
         request.inputs = inputsOf(*model, "clever-hans/mug.png");
         request.inputsOnly = true;
@@ -217,8 +211,7 @@ private slots:
         QFETCH(int, sample);
         QFETCH(QString, composite);
         const Sample& chosen = samples()[static_cast<std::size_t>(sample)];
-        const auto model = load(chosen.model);
-        QVERIFY(model);
+        RETRO_MADE(model, load(chosen.model));
         engine::Explainer explainer(model);
         std::set<tensor::Shape> shapes; // a program is of a shape
         for (const char* file : chosen.inputs) {
@@ -234,11 +227,10 @@ private slots:
                 QCOMPARE(compiled.error().text(), promise.error().text());
                 return;
             }
-            QVERIFY2(compiled.ok(), compiled.ok() ? "" : compiled.error().text().c_str());
+            RETRO_OK(compiled);
             checkInputsOnly(*model, request, *promise);
             request.engine = engine::EngineKind::Oracle;
-            const auto oracle = engine::explain(*model, request);
-            QVERIFY(oracle.ok());
+            RETRO_MADE(oracle, engine::explain(*model, request));
             QCOMPARE(difference(*compiled, *promise), QString());
             QCOMPARE(difference(*compiled, *oracle), QString());
             QCOMPARE(compiled->programReused, !shapes.insert(request.inputs[0].shape()).second);
@@ -260,8 +252,7 @@ private slots:
         engine::ExplainRequest request;
         request.engine = engine::EngineKind::Compiled;
         request.inputs = inputsOf(*model, "clever-hans/mug.png");
-        const auto first = explainer.explain(request);
-        QVERIFY(first.ok());
+        RETRO_MADE(first, explainer.explain(request));
         request.inputs = inputsOf(*model, "clever-hans/boat.png");
         const auto second = explainer.explain(request);
         QVERIFY(second.ok() && second->programReused);
@@ -311,8 +302,7 @@ private slots:
         const auto model = load("clever-hans/clever-hans.onnx");
         engine::ExplainRequest request;
         request.inputs = inputsOf(*model, "clever-hans/mug.png");
-        const auto plain = engine::explain(*model, request);
-        QVERIFY(plain.ok());
+        RETRO_MADE(plain, engine::explain(*model, request));
         std::vector<std::string> reached; // results that relevance reaches
         for (std::size_t i = 0; i < plain->relevance.size(); ++i) {
             const graph::Value& value = plain->model->graph().value(base::ValueId(i));
@@ -357,13 +347,11 @@ private slots:
             request.composite = "epsilon";
             const std::vector<float> x{static_cast<float>(keys.size()) + 0.5F, 2.0F};
             request.inputs = {tensor::Tensor::scalar(way), tensor::Tensor::of<float>({2}, x)};
-            const auto compiled = explainer.explain(request);
-            QVERIFY2(compiled.ok(), compiled.ok() ? "" : compiled.error().text().c_str());
+            RETRO_MADE(compiled, explainer.explain(request));
             QCOMPARE(compiled->programReused, keys.contains(way));
             QVERIFY(keys.emplace(way, compiled->program->key).first->second == compiled->program->key);
             request.engine = engine::EngineKind::Promise;
-            const auto promise = engine::explain(*model, request);
-            QVERIFY(promise.ok());
+            RETRO_MADE(promise, engine::explain(*model, request));
             QCOMPARE(difference(*compiled, *promise), QString());
         }
         QVERIFY(keys[true] != keys[false]);
@@ -380,8 +368,7 @@ private slots:
         request.record = true;
         const auto recorded = explainer.explain(request);
         QVERIFY(recorded.ok() && recorded->run && !recorded->program);
-        const auto program = trace::programOf(*recorded->run);
-        QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
+        RETRO_MADE(program, trace::programOf(*recorded->run));
         QCOMPARE(program->key, compiled->program->key);
         QCOMPARE(program->instructions.size(), compiled->program->instructions.size());
         QVERIFY(program->promises > 0 && program->argsEnd > 0);
@@ -403,8 +390,7 @@ private slots:
     {
         QFETCH(int, sample);
         const Sample& chosen = samples()[static_cast<std::size_t>(sample)];
-        const auto model = load(chosen.model);
-        QVERIFY(model);
+        RETRO_MADE(model, load(chosen.model));
         engine::Explainer explainer(model);
         std::map<tensor::Shape, int> seen;
         for (const char* file : chosen.inputs) {
@@ -428,17 +414,14 @@ private slots:
         engine::Explainer explainer(model);
         engine::ExplainRequest request;
         request.inputs = inputsOf(*model, "planted-word/good.npy");
-        const auto first = explainer.explain(request);
-        QVERIFY(first.ok());
+        RETRO_MADE(first, explainer.explain(request));
         std::stop_source stop;
         const auto stopInside = [&stop](const std::string& stage, std::size_t done, std::size_t) {
             if (stage == "relevance" && done == 5) {
                 stop.request_stop();
             }
         };
-        const auto stopped = explainer.explain(request, stop.get_token(), stopInside);
-        QVERIFY(!stopped.ok());
-        QCOMPARE(stopped.error().code, base::ErrorCode::Cancelled);
+        RETRO_REFUSED(explainer.explain(request, stop.get_token(), stopInside), base::ErrorCode::Cancelled);
         const auto after = explainer.explain(request);
         QVERIFY(after.ok() && after->programReused);
         QCOMPARE(difference(*first, *after), QString());

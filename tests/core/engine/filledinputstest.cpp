@@ -98,9 +98,7 @@ private slots:
         ModelFolder folder(withPast());
         QVERIFY(folder.isWritten());
         std::vector<Tensor> inputs{tokens(), {}, {}, {}};
-        const auto refused = engine::fillLanguageInputs(*folder.load(), inputs);
-        QVERIFY(!refused.ok());
-        QVERIFY(refused.error().text().find("past_key_values.0.key") != std::string::npos);
+        RETRO_REFUSED(engine::fillLanguageInputs(*folder.load(), inputs), "past_key_values.0.key");
 
         folder.add("config.json", R"({"num_attention_heads": 6, "num_key_value_heads": 2, "hidden_size": 48})");
         inputs = {tokens(), {}, {}, {}};
@@ -124,8 +122,7 @@ private slots:
         const ModelFolder folder(withPast());
         const auto model = folder.load();
         std::vector<Tensor> inputs{tokens(), {}, {}, Tensor::zeros(DType::Float32, {1, 2, 4, 8})};
-        const auto filled = engine::fillLanguageInputs(*model, inputs);
-        QVERIFY(filled.ok());
+        RETRO_MADE(filled, engine::fillLanguageInputs(*model, inputs));
         QCOMPARE(filled->size(), 2U);
         QCOMPARE(numbersOf(inputs[1]), std::vector<double>(7, 1));
         QCOMPARE(numbersOf(inputs[2]), (std::vector<double>{4, 5, 6}));
@@ -153,11 +150,8 @@ private slots:
         const auto model = folder.load();
         std::vector<Tensor> inputs{tokens(), {}, {}, Tensor::zeros(DType::Float32, {1, 2, 0, 8})};
         QVERIFY(engine::fillLanguageInputs(*model, inputs).ok());
-        const auto bound = engine::bindModel(*model, inputs, execute::Precision::Float);
-        QVERIFY(bound.ok());
-        const auto streams = engine::residualStreams(**bound);
-        QVERIFY(!streams.ok());
-        QVERIFY(streams.error().text().find("--layers") != std::string::npos);
+        RETRO_MADE(bound, engine::bindModel(*model, inputs, execute::Precision::Float));
+        RETRO_REFUSED(engine::residualStreams(**bound), "--layers");
     }
 };
 

@@ -39,8 +39,7 @@ Small recurrent(const std::string& op, std::int64_t gates, const graph::Attribut
 /// com.microsoft.Attention, whose projection reads the input, and a head.
 Small attention()
 {
-    graph::GraphBuilder builder("attention");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("attention", 17);
     builder.setOpset("com.microsoft", 1);
     const tensor::Shape shape{1, 4, 6};
     const ValueId x = builder.addInput("x", tensor::DType::Float32, shape);
@@ -53,10 +52,8 @@ Small attention()
                      {x, builder.addConstant("w", weights({6, 18}, 5)), builder.addConstant("b", weights({18}, 6))},
                      {y},
                      {{"num_heads", std::int64_t{2}}}});
-    const ValueId scores = builder.addResult("scores");
-    builder.addNode({"MatMul", "", "head", "", 17, {y, builder.addConstant("h", weights({6, 4}, 7))}, {scores}, {}});
-    const ValueId flat = builder.addResult("flat");
-    builder.addNode({"Flatten", "", "flat", "", 17, {scores}, {flat}, {}});
+    const ValueId scores = builder.addOp("MatMul", "head", {y, builder.addConstant("h", weights({6, 4}, 7))}, "scores");
+    const ValueId flat = builder.addOp("Flatten", "flat", {scores}, "flat");
     builder.addOutput(flat);
     auto built = std::move(builder).build();
     return {"Attention", built.ok() ? std::make_shared<const graph::Graph>(std::move(*built)) : nullptr, {shape}};
@@ -129,8 +126,7 @@ private slots:
         const engine::LoadedModelPointer model = modelOf(small.graph);
         QVERIFY(model);
         const engine::ExplainRequest request = requestFor(small, composite.toStdString());
-        const auto explained = engine::explain(*model, request);
-        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        RETRO_MADE(explained, engine::explain(*model, request));
         const auto node = explained->model->graph().findNode("rnn");
         QVERIFY(explained->rules[node->index()].rule.find("first layer: ") != std::string::npos);
         const auto head = explained->model->graph().findNode("head");
@@ -142,18 +138,15 @@ private slots:
 
         rewrite::RewriteOptions options;
         options.expandFunctions = true;
-        const auto inSteps = engine::withRewrites(model, options, {});
-        QVERIFY(inSteps.ok());
+        RETRO_MADE(inSteps, engine::withRewrites(model, options, {}));
         const double ofSteps = apart(atInput(engine::explain(**inSteps, request)), whole);
         QVERIFY2(ofSteps <= 1e-6, qPrintable(QString::number(ofSteps)));
 
-        const auto made = engine::relevanceGraph(model, request, {});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
         std::vector<Tensor> inputs = request.inputs;
         const ValueId scores = explained->model->graph().outputs()[0];
         inputs.push_back(Tensor::full(tensor::DType::Int64, {explained->model->typeOf(scores).shape[0]}, -1));
-        const auto found = engine::runForward(*modelOf(made->graph), inputs, execute::Precision::Double);
-        QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+        RETRO_MADE(found, engine::runForward(*modelOf(made->graph), inputs, execute::Precision::Double));
         const auto at = std::ranges::find(found->names, "relevance/x");
         QVERIFY(at != found->names.end());
         const double ofGraph = apart(found->outputs[static_cast<std::size_t>(at - found->names.begin())], whole);

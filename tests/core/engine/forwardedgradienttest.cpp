@@ -151,10 +151,8 @@ private slots:
     void everyStrategyGivesTheBitsOfTheTape()
     {
         for (const auto precision : {execute::Precision::Float, execute::Precision::Double}) {
-            const auto model = bound(network(), precision);
-            QVERIFY(model);
-            const auto tape = engine::gradient(model, requestFor(precision));
-            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+            RETRO_MADE(model, bound(network(), precision));
+            RETRO_MADE(tape, engine::gradient(model, requestFor(precision)));
             for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild, ForwardStrategy::Compress}) {
                 const engine::ForwardedGradient made = forwarded(bindOptionsFor(strategy), precision);
                 QCOMPARE(made.gradient.gradients.size(), 1U);
@@ -206,12 +204,10 @@ private slots:
         const ValueId e = w.node("Exp", "e", {x}); // keeps its result
         const ValueId r = w.node("Reshape", "r", {e, w.constant("to", Tensor::of<std::int64_t>({2}, Ints{3, 4}))});
         w.output(w.node("Mul", "y", {r, r}));
-        const auto model = bound(w.finish(), execute::Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, bound(w.finish(), execute::Precision::Float));
         engine::GradientRequest request;
         request.inputs = {randomTensor({2, 6}, 1)};
-        const auto made = engine::forwardedGradient(model, request, {});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::forwardedGradient(model, request, {}));
         QCOMPARE(textOf(*made, "e_out"), QStringLiteral("store 48 of 48: as the strategy says"));
         QCOMPARE(textOf(*made, "r_out"), QStringLiteral("alias 0 of 48: e_out"));
         QCOMPARE(made->keptBytes, 48);
@@ -225,8 +221,7 @@ private slots:
         QVERIFY(!engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish).ok()); // no budget
         wish.budget = 1;
         const auto impossible = engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish);
-        QVERIFY(!impossible.ok());
-        QCOMPARE(impossible.error().code, base::ErrorCode::Engine);
+        RETRO_REFUSED(impossible, base::ErrorCode::Engine);
         wish.budget = std::int64_t{1} << 40;
         const engine::ForwardedGradient roomy = forwarded(wish);
         QCOMPARE(roomy.rebuilds(), std::size_t{0});
@@ -248,8 +243,7 @@ private slots:
         wish.choices["conv1_out"] = ForwardForm::Rebuild;
         const auto made = engine::forwardedGradient(bound(network(), execute::Precision::Float),
                                                     requestFor(execute::Precision::Float), wish);
-        QVERIFY(!made.ok());
-        QVERIFY(QString::fromStdString(made.error().text()).contains("relu1_out"));
+        RETRO_REFUSED(made, "relu1_out");
     }
 
     void anObserverSeesEveryRule()
@@ -274,11 +268,10 @@ private slots:
             bool isSane = true;
         } counter;
         const auto model = bound(network(), execute::Precision::Float);
-        const auto made = [&] {
+        RETRO_MADE(made, [&] {
             const event::ObserverScope observed(&counter);
             return engine::forwardedGradient(model, requestFor(execute::Precision::Float), {});
-        }();
-        QVERIFY(made.ok());
+        }());
         QVERIFY(event::currentObserver() == nullptr);
         QCOMPARE(counter.forward, static_cast<int>(model->graph().nodeCount()));
         QCOMPARE(counter.reverse, static_cast<int>(model->graph().nodeCount()));
@@ -294,17 +287,15 @@ private slots:
         const ValueId x = w.input("x", {3, 5});
         const ValueId map = w.node("MatMul", "map", {x, w.constant("A", randomTensor({5, 7}, 1))});
         w.output(w.node("MatMul", "square", {map, w.node("Transpose", "turn", {map})}));
-        const auto model = bound(w.finish(), execute::Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, bound(w.finish(), execute::Precision::Float));
         engine::GradientRequest request;
         request.inputs = {randomTensor({3, 5}, 2)};
         for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild}) {
             Operations seen(model->graph());
-            const auto made = [&] {
+            RETRO_MADE(made, [&] {
                 const event::ObserverScope observed(&seen);
                 return engine::forwardedGradient(model, request, bindOptionsFor(strategy));
-            }();
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            }());
             QCOMPARE(seen.forward["map"], 2.0 * 3 * 5 * 7);
             QCOMPARE(seen.reverse["map"], 2.0 * 3 * 5 * 7); // its weight is constant
             QCOMPARE(seen.forward["square"], 2.0 * 3 * 7 * 3);
@@ -323,8 +314,7 @@ private slots:
         const ValueId x = w.input("x", {2, 3, 6, 6});
         const ValueId weight = w.input("weight", {4, 3, 3, 3});
         w.output(w.node("Conv", "conv", {x, weight, w.input("shift", {4})}));
-        const auto model = bound(w.finish(), execute::Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, bound(w.finish(), execute::Precision::Float));
         engine::GradientRequest request;
         request.inputs = {randomTensor({2, 3, 6, 6}, 1), randomTensor({4, 3, 3, 3}, 2), randomTensor({4}, 3)};
         const auto [made, totals] = profiled(model, request, {});
@@ -337,15 +327,13 @@ private slots:
         constexpr std::int64_t kCount = 37;
         const engine::LoadedModel model = tests::loopModel(kCount, true);
         const engine::GradientRequest request = loopRequest(kCount);
-        const auto tape = engine::gradient(model, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(model, request));
         const auto whole = engine::forwardedGradient(model, request, {});
         QVERIFY(whole.ok() && whole->plan.segments.loops().empty());
         for (const std::size_t every : {0U, 1U, 2U, 5U, 6U, 7U, 36U, 37U, 100U}) {
             engine::ForwardingOptions wish;
             wish.checkpointEvery = every;
-            const auto made = engine::forwardedGradient(model, request, wish);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::forwardedGradient(model, request, wish));
             QCOMPARE(made->gradient.gradients.size(), 2U);
             QVERIFY(made->gradient.gradients[0].bitEqual(tape->gradients[0]));
             QVERIFY(made->gradient.gradients[1].bitEqual(tape->gradients[1]));
@@ -365,8 +353,7 @@ private slots:
     {
         engine::ForwardingOptions wish;
         wish.checkpointEvery = 0;
-        const auto made = engine::forwardedGradient(tests::loopModel(5, true), loopRequest(5), wish);
-        QVERIFY(made.ok());
+        RETRO_MADE(made, engine::forwardedGradient(tests::loopModel(5, true), loopRequest(5), wish));
         QCOMPARE(made->plan.segments.loops().front().every, 0U);
         QCOMPARE(made->rebuilds(), std::size_t{0});
         const auto tape = engine::gradient(tests::loopModel(5, true), loopRequest(5));
@@ -389,8 +376,7 @@ private slots:
                 sum = sum.isValid() ? w.node("Add", "both", {sum, one}) : one;
             }
             w.output(sum);
-            const auto model = bound(w.finish(), execute::Precision::Float);
-            QVERIFY(model);
+            RETRO_MADE(model, bound(w.finish(), execute::Precision::Float));
             engine::GradientRequest request;
             std::vector<float> values(24);
             for (std::size_t i = 0; i < values.size(); ++i) { // ties, zeros, negative numbers, a line without a number
@@ -401,11 +387,9 @@ private slots:
             request.target.kind = engine::TargetRequest::Kind::Value;
             request.target.value = ops.find(' ') == std::string::npos ? "extreme 0_out" : "both_out";
             request.target.index = {1, 0}; // in the line without a number
-            const auto tape = engine::gradient(model, request);
-            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+            RETRO_MADE(tape, engine::gradient(model, request));
             for (const ForwardStrategy strategy : {ForwardStrategy::Compress, ForwardStrategy::Rebuild}) {
-                const auto made = engine::forwardedGradient(model, request, bindOptionsFor(strategy));
-                QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+                RETRO_MADE(made, engine::forwardedGradient(model, request, bindOptionsFor(strategy)));
                 QVERIFY2(made->gradient.gradients[0].bitEqual(tape->gradients[0]), ops.c_str());
             }
             const auto made = engine::forwardedGradient(model, request, bindOptionsFor(ForwardStrategy::Compress));

@@ -21,12 +21,10 @@ using Declared = std::vector<Dimension>;
 /// Two inputs of these shapes, each doubled.
 graph::Graph twoInputs(const Declared& a, const Declared& b)
 {
-    graph::GraphBuilder builder("two");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("two", 13);
     for (const auto& [name, shape] : {std::pair("a", a), std::pair("b", b)}) {
         const auto x = builder.addInput(name, tensor::DType::Float32, std::optional(shape));
-        const auto y = builder.addResult(std::string(name) + "2");
-        builder.addNode({"Add", "", std::string("add_") + name, "", 13, {x, x}, {y}, {}});
+        const auto y = builder.addOp("Add", std::string("add_") + name, {x, x}, std::string(name) + "2");
         builder.addOutput(y);
     }
     return std::move(builder).build().value();
@@ -111,15 +109,12 @@ private slots:
     void madeUpInputsHaveThem()
     {
         const auto bytes = formats::toOnnx(twoInputs({named("N"), named("?")}, {fixed(2)}));
-        const auto model = engine::parseModel(*bytes, "two.onnx", {});
-        QVERIFY(model.ok());
+        RETRO_MADE(model, engine::parseModel(*bytes, "two.onnx", {}));
         const std::vector<std::string> sources{"a=random:1", "b=zeros"};
         const auto refused = engine::resolveInputs(sources, **model, {}, {});
         QVERIFY(!refused.ok() && refused.error().text().find("--shape a=") != std::string::npos);
-        const auto shaped = engine::withInputShapes(*model, {"a=3x5"});
-        QVERIFY(shaped.ok());
-        const auto inputs = engine::resolveInputs(sources, **shaped, {}, {});
-        QVERIFY(inputs.ok());
+        RETRO_MADE(shaped, engine::withInputShapes(*model, {"a=3x5"}));
+        RETRO_MADE(inputs, engine::resolveInputs(sources, **shaped, {}, {}));
         QCOMPARE((*inputs)[0].shape(), (Shape{3, 5}));
         const auto back = engine::withInputShapes(*shaped, {});
         QVERIFY(back.ok() && (*back)->rewritten.before == (*model)->rewritten.before);

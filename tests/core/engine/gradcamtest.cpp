@@ -50,13 +50,11 @@ base::Result<engine::Attributed> attributed(const engine::LoadedModelPointer& mo
 /// places.
 engine::LoadedModelPointer channelsLast(bool isLast)
 {
-    graph::GraphBuilder builder("net");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("net", 17);
     int count = 0;
     const auto node = [&](const char* op, std::vector<base::ValueId> operands, graph::Attributes attributes = {}) {
-        const base::ValueId result = builder.addResult(std::string(op) + std::to_string(++count));
-        builder.addNode({op, "", "", "", 17, std::move(operands), {result}, std::move(attributes)});
-        return result;
+        return builder.addOp(op, "", std::move(operands), std::string(op) + std::to_string(++count),
+                             std::move(attributes));
     };
     using Ints = std::vector<std::int64_t>;
     base::ValueId x =
@@ -84,8 +82,7 @@ class GradCamTest : public QObject
 private slots:
     void initTestCase()
     {
-        const auto model = engine::loadModel(kFolder / "net.onnx");
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::loadModel(kFolder / "net.onnx"));
         m_model = *model;
         m_input = tensor::readNpy(kFolder / "x.npy").value();
     }
@@ -99,10 +96,8 @@ private slots:
     void mapsOfThePeer()
     {
         QFETCH(QString, method);
-        const auto peer = tensor::readNpz(kFolder / "maps.npz");
-        QVERIFY2(peer.ok(), peer.ok() ? "" : peer.error().text().c_str());
-        const auto ours = attributed(m_model, m_input, method.toStdString());
-        QVERIFY2(ours.ok(), ours.ok() ? "" : ours.error().text().c_str());
+        RETRO_MADE(peer, tensor::readNpz(kFolder / "maps.npz"));
+        RETRO_MADE(ours, attributed(m_model, m_input, method.toStdString()));
         QCOMPARE(ours->arrays[0].first, std::string("map"));
         QVERIFY(apart(ours->arrays[0].second, peer->at(method.toStdString() + ".map")) < 1e-5);
         const Tensor& raw = peer->at(method.toStdString() + ".raw");
@@ -127,10 +122,8 @@ private slots:
         std::ranges::generate(values, [i = 0]() mutable { return std::sin(0.1 * i++); });
         const Tensor first = Tensor::of<double>({1, 2, 4, 6}, values).to(tensor::DType::Float32);
         const std::vector<std::int64_t> order{0, 2, 3, 1};
-        const auto a = attributed(channelsLast(false), first, "gradcam");
-        const auto b = attributed(channelsLast(true), first.permuted(order).contiguous(), "gradcam");
-        QVERIFY2(a.ok(), a.ok() ? "" : a.error().text().c_str());
-        QVERIFY2(b.ok(), b.ok() ? "" : b.error().text().c_str());
+        RETRO_MADE(a, attributed(channelsLast(false), first, "gradcam"));
+        RETRO_MADE(b, attributed(channelsLast(true), first.permuted(order).contiguous(), "gradcam"));
         QVERIFY(apart(a->arrays[0].second, b->arrays[0].second) < 1e-6);
         QVERIFY(apart(a->values.permuted(order).contiguous(), b->values) < 1e-6);
     }
@@ -142,8 +135,7 @@ private slots:
         for (const graph::Node& node : m_model->graph()->nodes()) {
             relu = relu.empty() && node.op == "Relu" ? m_model->graph()->value(node.outputs.front()).name : relu;
         }
-        const auto other = attributed(m_model, m_input, "gradcam:" + relu);
-        QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
+        RETRO_MADE(other, attributed(m_model, m_input, "gradcam:" + relu));
         QVERIFY(other->how.find(relu) != std::string::npos);
         QVERIFY((other->arrays[1].second.shape() == tensor::Shape{16, 20}));
         QVERIFY(apart(other->arrays[0].second, last->arrays[0].second) > 0.01);

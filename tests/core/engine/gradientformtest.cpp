@@ -68,13 +68,10 @@ private slots:
         QFETCH(QString, input);
         QFETCH(QString, start);
         const std::string folder = RETRO_SOURCE_DIR "/tests/data/golden/lrp/";
-        const auto model = engine::loadModel(folder + file.toStdString());
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::loadModel(folder + file.toStdString()));
         const Tensor x = tensor::readNpy(folder + input.toStdString()).value();
-        const auto relevance = explained(**model, x, "attnlrp:epsilon=0", qPrintable(start));
-        QVERIFY2(relevance.ok(), relevance.ok() ? "" : relevance.error().text().c_str());
-        const auto gradient = explained(**model, x, "attnlrp:form=gradient_x_input", qPrintable(start));
-        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        RETRO_MADE(relevance, explained(**model, x, "attnlrp:epsilon=0", qPrintable(start)));
+        RETRO_MADE(gradient, explained(**model, x, "attnlrp:form=gradient_x_input", qPrintable(start)));
         const Tensor a = atInput(*relevance);
         const Tensor b = atInput(*gradient);
         QVERIFY(a.shape() == b.shape() && a.size() > 0);
@@ -98,10 +95,8 @@ private slots:
         const auto flat = writer.node("Flatten", "flat", {norm});
         const auto weight = writer.constant("w", rewrite::testing::randomTensor({36, 3}, 3));
         writer.output(writer.node("Gemm", "head", {flat, weight}));
-        const auto bytes = formats::toOnnx(*writer.finish());
-        QVERIFY(bytes.ok());
-        const auto model = engine::parseModel(*bytes, "norm.onnx", {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(bytes, formats::toOnnx(*writer.finish()));
+        RETRO_MADE(model, engine::parseModel(*bytes, "norm.onnx", {}));
         QVERIFY((*model)->graph()->findNode("bn").has_value());
         std::vector<double> numbers;
         for (int i = 0; i < 36; ++i) {
@@ -139,8 +134,7 @@ private slots:
         }
         QVERIFY(!rectified.empty());
         const char* const composite = "attnlrp:form=gradient_x_input";
-        const auto all = explained(**model, x, composite, "all", rectified.c_str());
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, explained(**model, x, composite, "all", rectified.c_str()));
         const auto ones = explained(**model, x, composite, "one", rectified.c_str());
         QVERIFY(!ones.ok() && ones.error().code == base::ErrorCode::Input);
         QVERIFY(ones.error().text().find(rectified) != std::string::npos);

@@ -254,13 +254,10 @@ private slots:
         const Tensor off = ops::algebra::subtract(chosen->gradients.at(1), all->gradients.at(1));
         QCOMPARE(ops::algebra::sumAbsolute(off), 0.0);
         QVERIFY(ops::algebra::sumAbsolute(all->gradients.at(1)) > 0);
-        const auto graph = engine::gradientGraph(model, request, true);
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, engine::gradientGraph(model, request, true));
         QCOMPARE(graph->gradients, std::vector<std::string>{"sequence_gradient"});
         request.from = {"nowhere"};
-        const auto refused = engine::gradient(*model, request);
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("first, sequence") != std::string::npos, refused.error().text().c_str());
+        RETRO_REFUSED(engine::gradient(*model, request), "first, sequence");
     }
 
     /// Rules on the way to other inputs do not run, and an input that the target does not depend on gets zeros.
@@ -288,8 +285,7 @@ private slots:
         QVERIFY(zeros.ok() && zeros->gradients.at(2).isValid() && !zeros->gradients.at(0).isValid());
         QCOMPARE(ops::algebra::sumAbsolute(zeros->gradients.at(2)), 0.0);
         request.from = {"a"};
-        const auto alone = engine::gradientGraph(model, request, false);
-        QVERIFY(alone.ok());
+        RETRO_MADE(alone, engine::gradientGraph(model, request, false));
         const auto isOfB = [](const graph::Node& node) { return node.op == "Tanh" || node.op == "Exp"; };
         QVERIFY(std::ranges::none_of(alone->graph->nodes(), isOfB));
     }
@@ -300,8 +296,7 @@ private slots:
         model->rewritten = rewrite::rewrite(looped(17), rewrite::noRewrites()).value();
         QTemporaryDir folder;
         const std::filesystem::path file = folder.filePath("gradient.onnx").toStdString();
-        const auto made = engine::writeGradientGraph(file, model, requestFor(*model->graph()), {true, false, false});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::writeGradientGraph(file, model, requestFor(*model->graph()), {true, false, false}));
         QCOMPARE(made->stages.size(), 1U);
         QCOMPARE(made->stages[0].steps.size(), 1U);
         const rewrite::RewriteStep& step = made->stages[0].steps[0];
@@ -376,11 +371,9 @@ private slots:
         request.start.kind = engine::StartKind::One;
         request.composite = "epsilon";
         request.target = engine::parseTarget("0").value();
-        const auto explained = engine::explain(*model, request);
-        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        RETRO_MADE(explained, engine::explain(*model, request));
         QVERIFY(ops::algebra::sumAbsolute(explained->relevance[explained->model->graph().inputs()[1].index()]) > 0);
-        const auto bound = engine::bindModel(*model, request.inputs, kDouble);
-        QVERIFY(bound.ok());
+        RETRO_MADE(bound, engine::bindModel(*model, request.inputs, kDouble));
         for (const engine::NodeRules& rules : engine::gradientRules(**bound)) {
             QVERIFY2(rules.asGraph.isApplicable || !rules.passesGradient, rules.asGraph.reason.c_str());
         }

@@ -32,8 +32,7 @@ constexpr auto kDouble = execute::Precision::Double;
 
 std::shared_ptr<const graph::Graph> graphOf(const Case& made)
 {
-    graph::GraphBuilder builder("one");
-    builder.setOpset("", made.opset);
+    graph::GraphBuilder builder("one", made.opset);
     graph::Node node;
     node.op = made.op;
     node.name = "the one";
@@ -216,8 +215,7 @@ private slots:
             const Tensor shifted = ops::algebra::add(plain, Tensor::full(tensor::DType::Float64, shape, made.shift));
             inputs.push_back(ops::algebra::scale(shifted, made.scale));
         }
-        const auto graph = graphOf(made);
-        QVERIFY(graph);
+        RETRO_MADE(graph, graphOf(made));
         std::string fault;
         const auto model = bound(graph, inputs, fault);
         QVERIFY2(model, fault.c_str());
@@ -274,20 +272,17 @@ private slots:
         engine::GradientRequest request;
         request.inputs = inputs;
         request.precision = kDouble;
-        const auto gradient = engine::gradientGraph(whole, request, true);
-        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        RETRO_MADE(gradient, engine::gradientGraph(whole, request, true));
         for (const graph::Node& node : gradient->graph->nodes()) {
             QVERIFY2(node.domain.empty() && node.op != made.op, node.op.c_str());
         }
         const std::string wrong = anachronism(*gradient->graph);
         QVERIFY2(wrong.empty(), wrong.c_str());
-        const auto read = readAgain(*gradient->graph, false);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readAgain(*gradient->graph, false));
         std::string fault;
         const auto model = bound(graph, request.inputs, fault);
         QVERIFY2(model, fault.c_str());
-        const auto tape = engine::gradient(model, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(model, request));
         const QString off = apart(request, *tape, *read, 1e-9);
         QVERIFY2(off.isEmpty(), qPrintable(off));
     }
@@ -296,20 +291,16 @@ private slots:
     void anOperatorOfManyStepsIsWrittenOutForTheInputs()
     {
         const std::filesystem::path folder = RETRO_SOURCE_DIR "/samples/marked-step";
-        const auto loaded = engine::loadModel(folder / "marked-step.onnx", rewrite::noRewrites());
-        QVERIFY(loaded.ok());
+        RETRO_MADE(loaded, engine::loadModel(folder / "marked-step.onnx", rewrite::noRewrites()));
         engine::GradientRequest request;
-        const auto inputs = engine::resolveInputs({(folder / "early.npy").string()}, *(*loaded)->graph(), {}, {});
-        QVERIFY2(inputs.ok(), inputs.ok() ? "" : inputs.error().text().c_str());
+        RETRO_MADE(inputs, engine::resolveInputs({(folder / "early.npy").string()}, *(*loaded)->graph(), {}, {}));
         request.inputs = {inputs->front().to(tensor::DType::Float64)};
         request.precision = kDouble;
-        const auto gradient = engine::gradientGraph(*loaded, request, true);
-        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        RETRO_MADE(gradient, engine::gradientGraph(*loaded, request, true));
         std::string fault;
         const auto model = bound((*loaded)->graph(), request.inputs, fault);
         QVERIFY2(model, fault.c_str());
-        const auto tape = engine::gradient(model, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(model, request));
         // Constants of a float graph are rounded to float.
         const QString off = apart(request, *tape, gradient->graph, 1e-6);
         QVERIFY2(off.isEmpty(), qPrintable(off));
@@ -318,27 +309,18 @@ private slots:
     /// What an If hands on has a shape only when its branch is written out.
     void anOperatorOfManyStepsBehindABranchIsWrittenOut()
     {
-        graph::GraphBuilder inner("branch");
-        inner.setOpset("", 17);
+        graph::GraphBuilder inner("branch", 17);
         const ValueId given = inner.addInput("given", tensor::DType::Float64, Shape{3, 1, 4});
-        const ValueId bent = inner.addResult("bent");
-        inner.addNode({"Tanh", "", "bend", "", 17, {given}, {bent}, {}});
+        const ValueId bent = inner.addOp("Tanh", "bend", {given}, "bent");
         inner.addOutput(bent);
         const auto body = std::make_shared<const graph::Graph>(std::move(inner).build().value());
-        graph::GraphBuilder builder("branched");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("branched", 17);
         const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{3, 1, 4});
         const bool isThen = true;
         const ValueId is = builder.addConstant("is", Tensor::of<bool>({}, std::span<const bool>(&isThen, 1)));
-        const ValueId y = builder.addResult("y");
-        builder.addNode({"If",
-                         "",
-                         "choice",
-                         "",
-                         17,
-                         {is, x},
-                         {y},
-                         {{"then_branch", graph::Subgraph{body, 1}}, {"else_branch", graph::Subgraph{body, 1}}}});
+        const ValueId y =
+            builder.addOp("If", "choice", {is, x}, "y",
+                          {{"then_branch", graph::Subgraph{body, 1}}, {"else_branch", graph::Subgraph{body, 1}}});
         const ValueId last = builder.addResult("last");
         builder.addNode(
             {"GRU",
@@ -356,10 +338,8 @@ private slots:
         engine::GradientRequest request;
         request.inputs = {drawn({3, 1, 4}, 5)};
         request.precision = kDouble;
-        const auto gradient = engine::gradientGraph(whole, request, true);
-        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
-        const auto tape = engine::gradient(*whole, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(gradient, engine::gradientGraph(whole, request, true));
+        RETRO_MADE(tape, engine::gradient(*whole, request));
         const QString off = apart(request, *tape, gradient->graph, 1e-9);
         QVERIFY2(off.isEmpty(), qPrintable(off));
     }
@@ -373,10 +353,7 @@ private slots:
         engine::GradientRequest request;
         request.inputs = {drawn({20001, 1, 4}, 5)};
         request.precision = kDouble;
-        const auto refused = engine::gradientGraph(whole, request, true);
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("GRU of 20001 steps cannot be taken apart") != std::string::npos,
-                 refused.error().text().c_str());
+        RETRO_REFUSED(engine::gradientGraph(whole, request, true), "GRU of 20001 steps cannot be taken apart");
     }
 
     void samplesGiveWhatTheTapeGives_data()
@@ -391,12 +368,10 @@ private slots:
     {
         QFETCH(QString, name);
         const std::filesystem::path path = RETRO_SOURCE_DIR "/samples/" + name.toStdString() + ".onnx";
-        const auto loaded = engine::loadModel(path, rewrite::noRewrites());
-        QVERIFY(loaded.ok());
+        RETRO_MADE(loaded, engine::loadModel(path, rewrite::noRewrites()));
         const std::string file = (path.parent_path() / (*loaded)->card->pictures.front().file).string();
-        auto inputs = engine::resolveInputs({file}, *(*loaded)->graph(), engine::pictureOptions(&*(*loaded)->card),
-                                            app::decodePicture);
-        QVERIFY(inputs.ok());
+        RETRO_MADE(inputs, engine::resolveInputs({file}, *(*loaded)->graph(), engine::pictureOptions(&*(*loaded)->card),
+                                                 app::decodePicture));
         std::vector<Tensor> wide;
         for (const Tensor& input : *inputs) {
             wide.push_back(tensor::isFloating(input.dtype()) ? input.to(tensor::DType::Float64) : input);
@@ -415,16 +390,13 @@ private slots:
     /// A node may be named like an input, and an output may be a constant.
     void everyThingInDotHasItsOwnName()
     {
-        graph::GraphBuilder builder("names");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("names", 17);
         const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{2});
         const ValueId kept = builder.addConstant("kept", drawn({2}, 1));
-        const ValueId y = builder.addResult("say \"y\" \\ z");
-        builder.addNode({"Add", "", "x", "", 17, {x, kept}, {y}, {}});
+        const ValueId y = builder.addOp("Add", "x", {x, kept}, "say \"y\" \\ z");
         builder.addOutput(y);
         builder.addOutput(kept);
-        auto built = std::move(builder).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(builder).build());
         QCOMPARE(QString::fromStdString(engine::dotOf(*built)),
                  QStringLiteral("digraph gradient {\n  rankdir=TB;\n  node [shape=box];\n"
                                 "  \"x\" [shape=ellipse];\n"
@@ -444,10 +416,7 @@ private slots:
         const std::vector<engine::NodeRules> rules = engine::gradientRules(*model);
         QCOMPARE(rules.size(), 1U);
         QVERIFY(rules[0].onTape.isApplicable && !rules[0].asGraph.isApplicable && !rules[0].asGraph.reason.empty());
-        const auto refused = tape::gradientGraph(*model, model->graph().outputs().front(), true);
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("node 'the one' (Det)") != std::string::npos,
-                 refused.error().text().c_str());
+        RETRO_REFUSED(tape::gradientGraph(*model, model->graph().outputs().front(), true), "node 'the one' (Det)");
     }
 
     void whatIsWrittenOutHasTheRulesOfItsSteps()
@@ -466,8 +435,7 @@ private slots:
             rulesFor({"GRU", {{3, 1, 4}, {1, 15, 4}}, {r}, hidden}, {drawn({3, 1, 4}, 5), w});
         QVERIFY(computed.asGraph.isApplicable && computed.isInSteps);
         const engine::NodeRules longer = rulesFor({"GRU", {{20001, 1, 4}}, {w, r}, hidden}, {drawn({20001, 1, 4}, 5)});
-        QVERIFY2(longer.asGraph.reason.find("GRU of 20001 steps cannot be taken apart") != std::string::npos,
-                 longer.asGraph.reason.c_str());
+        RETRO_SAYS(longer.asGraph.reason, "GRU of 20001 steps cannot be taken apart");
         const engine::NodeRules old = rulesFor({"GRU", {{3, 1, 4}}, {w, r}, hidden, 1, 7}, {drawn({3, 1, 4}, 5)});
         QVERIFY2(old.asGraph.reason.starts_with("gradient graphs are written in operator set 9"),
                  old.asGraph.reason.c_str());
@@ -483,12 +451,10 @@ private slots:
         engine::GradientRequest request;
         request.inputs = inputs;
         request.precision = kDouble;
-        const auto tape = engine::gradient(model, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(model, request));
         QCOMPARE(ops::algebra::sumAbsolute(tape->gradients[0]), 2.0);
         QCOMPARE(ops::algebra::sumAbsolute(tape->gradients[1]), 0.0);
-        const auto made = tape::gradientGraph(*model, model->graph().outputs().front(), false);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, tape::gradientGraph(*model, model->graph().outputs().front(), false));
         QCOMPARE(made->gradients, std::vector<std::string>{"x0_gradient"});
     }
 
@@ -497,8 +463,7 @@ private slots:
     void rowsThatAreChosenByWhatIsComputed()
     {
         for (const std::int64_t count : {3, 5, 7}) {
-            graph::GraphBuilder builder("chosen");
-            builder.setOpset("", 17);
+            graph::GraphBuilder builder("chosen", 17);
             const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{5, 2});
             const ValueId score = builder.addInput("score", tensor::DType::Float64, Shape{count});
             const ValueId level = builder.addConstant("level", Tensor::scalar(1.0));
@@ -507,8 +472,7 @@ private slots:
             builder.addNode({"Greater", "", {}, "compare", 17, {score, level}, {isAbove}, {}});
             builder.addNode({"Compress", "", {}, "choose", 17, {x, isAbove}, {y}, {{"axis", std::int64_t{0}}}});
             builder.addOutput(y);
-            auto built = std::move(builder).build();
-            QVERIFY(built.ok());
+            RETRO_MADE(built, std::move(builder).build());
             const auto graph = std::make_shared<const graph::Graph>(std::move(built).value());
             const std::vector<double> scores{2, 0, 1.5, 0.5, 3, 0, 0.2};
             const std::vector<Tensor> inputs{drawn({5, 2}, 1),
@@ -526,8 +490,7 @@ private slots:
     /// double → float → double: what the rule of the part in float makes is float.
     void constantsHaveTheTypeOfTheirPart()
     {
-        graph::GraphBuilder builder("mixed");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("mixed", 17);
         const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{3});
         const ValueId narrow = builder.addResult("narrow");
         const ValueId y = builder.addResult("y");
@@ -536,8 +499,7 @@ private slots:
         builder.addNode({"Sigmoid", "", {}, "sigmoid", 17, {narrow}, {y}, {}});
         builder.addNode({"Cast", "", {}, "up", 17, {y}, {wide}, {{"to", std::int64_t{11}}}});
         builder.addOutput(wide);
-        auto built = std::move(builder).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(builder).build());
         const auto graph = std::make_shared<const graph::Graph>(std::move(built).value());
         const std::vector<Tensor> inputs{drawn({3}, 1)};
         std::string fault;
@@ -547,8 +509,7 @@ private slots:
             const std::string off = difference(model, inputs, graph->outputs().front(), isJoined);
             QVERIFY2(off.empty(), off.c_str());
         }
-        const auto made = tape::gradientGraph(*model, graph->outputs().front(), false);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, tape::gradientGraph(*model, graph->outputs().front(), false));
         std::vector<std::int64_t> casts;
         for (const graph::Node& node : made->graph->nodes()) {
             if (node.op == "Cast") {
@@ -598,9 +559,7 @@ private slots:
         std::string fault;
         const auto model = bound(graphOf(made), inputs, fault);
         QVERIFY2(model, fault.c_str());
-        const auto refused = tape::gradientGraph(*model, model->graph().outputs().front(), true);
-        QVERIFY(!refused.ok());
-        QVERIFY2(QString::fromStdString(refused.error().text()).contains(words), refused.error().text().c_str());
+        RETRO_REFUSED(tape::gradientGraph(*model, model->graph().outputs().front(), true), words);
     }
 };
 

@@ -159,8 +159,7 @@ private slots:
     {
         engine::ExplainRequest question = questionOf({randomTensor({4, 16}, 1)});
         question.record = true;
-        const auto run = engine::explain(fanModel(), question);
-        QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+        RETRO_MADE(run, engine::explain(fanModel(), question));
         const std::vector<Landing> wanted{{"t4", false}, {"cube", false}, {"d", false}, {"s", false},
                                           {"s", true},   {"b", false},    {"a", false}};
         QVERIFY(landingsAt(*run->run, "x") == wanted);
@@ -180,16 +179,14 @@ private slots:
         const engine::LoadedModel model = fanModel();
         for (const char* composite : {"gradient", "gradient_x_input", "guided_backprop", "epsilon"}) {
             question.composite = composite;
-            const auto result = engine::explain(model, question);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(model, question));
             const bool isGradient = composite != std::string("epsilon");
             QCOMPARE(engine::carriesGradient(*result), isGradient);
             QCOMPARE(result->run->facts.numbers.at(trace::kGradientNumber), isGradient ? 1.0 : 0.0);
             QTemporaryDir folder;
             const std::string file = folder.filePath("fan.retro").toStdString();
             QVERIFY(trace::writeRun(file, *result->run).ok());
-            const auto again = trace::readRun(file);
-            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+            RETRO_MADE(again, trace::readRun(file));
             QCOMPARE(trace::carriesGradient(**again), isGradient);
             trace::Run older = **again;
             older.facts.numbers.erase(trace::kGradientNumber);
@@ -203,8 +200,7 @@ private slots:
         engine::ExplainRequest question = questionOf({randomTensor({4, 16}, 1)});
         question.record = true;
         question.composite = "epsilon";
-        const auto run = engine::explain(fanModel(), question);
-        QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+        RETRO_MADE(run, engine::explain(fanModel(), question));
         std::vector<std::string> senders;
         for (const Landing& landing : landingsAt(*run->run, "x")) {
             senders.push_back(landing.sender);
@@ -223,12 +219,10 @@ private slots:
         engine::Explainer explainer(std::make_shared<const engine::LoadedModel>(model));
         for (const char* composite : {"gradient", "gradient_x_input", "epsilon", "gradient"}) {
             question.composite = composite;
-            const auto again = explainer.explain(question);
-            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+            RETRO_MADE(again, explainer.explain(question));
             engine::ExplainRequest fresh = question;
             fresh.keepsPass = false;
-            const auto whole = engine::explain(model, fresh);
-            QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+            RETRO_MADE(whole, engine::explain(model, fresh));
             const std::size_t x = model.graph()->inputs().front().index();
             QVERIFY2(again->relevance[x].bitEqual(whole->relevance[x]), composite);
         }
@@ -245,10 +239,8 @@ private slots:
             engine::GradientRequest request;
             request.inputs = question.inputs;
             request.target = question.target;
-            const auto tape = engine::gradient(model, request);
-            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
-            const auto run = explainer.explain(question);
-            QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+            RETRO_MADE(tape, engine::gradient(model, request));
+            RETRO_MADE(run, explainer.explain(question));
             QCOMPARE(otherBits(*tape, *run), QString());
         }
     }
@@ -284,19 +276,15 @@ private slots:
         for (unsigned seed = 1; seed <= 8; ++seed) {
             engine::GradientRequest request;
             request.inputs = {randomTensor({4, 16}, seed)};
-            const auto tape = engine::gradient(*model, request);
-            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
-            const auto written = engine::gradientGraph(model, request, true);
-            QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+            RETRO_MADE(tape, engine::gradient(*model, request));
+            RETRO_MADE(written, engine::gradientGraph(model, request, true));
             const std::vector<Tensor> given{request.inputs.front(), tape->target.start};
             std::vector<ops::TensorType> types;
             for (const Tensor& one : given) {
                 types.push_back({one.dtype(), one.shape()});
             }
-            const auto bound = execute::BoundModel::bind(written->graph, types, Precision::Float, given);
-            QVERIFY2(bound.ok(), bound.ok() ? "" : bound.error().text().c_str());
-            const auto run = execute::forward(*bound, given, execute::SavePolicy::Nothing);
-            QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+            RETRO_MADE(bound, execute::BoundModel::bind(written->graph, types, Precision::Float, given));
+            RETRO_MADE(run, execute::forward(*bound, given, execute::SavePolicy::Nothing));
             QVERIFY(run->outputs.back().bitEqual(tape->gradients.front()));
         }
     }
@@ -309,11 +297,9 @@ private slots:
         engine::GradientRequest request;
         request.inputs = question.inputs;
         request.target = question.target;
-        const auto tape = engine::gradient(model, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(model, request));
         question.engine = engine::EngineKind::Oracle;
-        const auto planned = engine::plannedRelevance(model, question, {});
-        QVERIFY2(planned.ok(), planned.ok() ? "" : planned.error().text().c_str());
+        RETRO_MADE(planned, engine::plannedRelevance(model, question, {}));
         QCOMPARE(otherBits(*tape, *planned), QString());
     }
 };

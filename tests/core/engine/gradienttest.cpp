@@ -11,6 +11,7 @@
 #include "core/engine/verify/verify.h"
 #include "core/ops/algebra.h"
 #include "tests/core/engine/relevancenetworks.h"
+#include "tests/core/engine/samplequestion.h"
 
 #include <array>
 
@@ -23,13 +24,6 @@ namespace
 constexpr std::array<const char*, 5> kSamples{"clever-hans/clever-hans", "marked-step/marked-step",
                                               "one-segment/one-segment", "planted-word/planted-word",
                                               "silent-groups/silent-groups"};
-
-engine::LoadedModelPointer loadSample(const QString& name)
-{
-    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
-    auto model = engine::loadModel(samples / (name.toStdString() + ".onnx"));
-    return model.ok() && (*model)->card ? *model : nullptr;
-}
 
 /// The card's target on the first of its inputs, in double.
 base::Result<engine::GradientRequest> questionOf(const engine::LoadedModel& model)
@@ -103,13 +97,11 @@ private slots:
     {
         QFETCH(QString, name);
         QFETCH(bool, isDouble);
-        const engine::LoadedModelPointer model = loadSample(name);
+        const engine::LoadedModelPointer model = tests::loadSample(name);
         QVERIFY(model);
-        auto request = questionOf(*model);
-        QVERIFY2(request.ok(), request.ok() ? "" : request.error().text().c_str());
+        RETRO_MADE(request, questionOf(*model));
         request->precision = isDouble ? execute::Precision::Double : execute::Precision::Float;
-        const auto result = engine::gradient(*model, *request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::gradient(*model, *request));
         engine::ExplainRequest question;
         question.inputs = request->inputs;
         question.target = request->target;
@@ -118,8 +110,7 @@ private slots:
         question.precision = request->precision;
         for (const engine::EngineKind kind : {engine::EngineKind::Oracle, engine::EngineKind::Promise}) {
             question.engine = kind;
-            const auto explained = engine::explain(*model, question);
-            QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+            RETRO_MADE(explained, engine::explain(*model, question));
             for (std::size_t i = 0; i < result->gradients.size(); ++i) {
                 const Tensor& wanted = explained->relevance[explained->model->graph().inputs()[i].index()];
                 if (result->gradients[i].isValid() && wanted.isValid()) {
@@ -132,15 +123,12 @@ private slots:
 
     void parametersAgreeWithCentralDifferences()
     {
-        const engine::LoadedModelPointer model = loadSample(QStringLiteral("silent-groups/one-group"));
+        const engine::LoadedModelPointer model = tests::loadSample(QStringLiteral("silent-groups/one-group"));
         QVERIFY(model);
-        auto request = questionOf(*model);
-        QVERIFY(request.ok());
-        const auto opened = engine::openParameters(model, request->inputs);
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(request, questionOf(*model));
+        RETRO_MADE(opened, engine::openParameters(model, request->inputs));
         request->inputs = opened->inputs;
-        const auto result = engine::gradient(*opened->model, *request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::gradient(*opened->model, *request));
         QVERIFY(result->gradients.size() > 3);
         for (std::size_t i = 1; i < result->gradients.size(); ++i) {
             const std::int64_t at = whereLargest(result->gradients[i]);
@@ -157,8 +145,7 @@ private slots:
     /// What a quantised weight stands for is no initializer of the file; what it is made of is named.
     void partsOfAQuantisedWeightAreNamed()
     {
-        graph::GraphBuilder builder("quantised");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("quantised", 17);
         builder.setOpset("com.microsoft", 1);
         const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 16});
         const auto packed = builder.addConstant("packed", Tensor::full(tensor::DType::UInt8, {2, 1, 8}, 77));
@@ -176,25 +163,21 @@ private slots:
         const auto model =
             engine::testing::modelOf(std::make_shared<const graph::Graph>(std::move(builder).build().value()));
         QVERIFY(model);
-        const auto opened = engine::openParameters(model, {Tensor::full(tensor::DType::Float32, {1, 16}, 1)});
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(opened, engine::openParameters(model, {Tensor::full(tensor::DType::Float32, {1, 16}, 1)}));
         std::string names;
         for (const base::ValueId input : opened->model->graph()->inputs()) {
             names += opened->model->graph()->value(input).name + " ";
         }
         QCOMPARE(names, std::string("x bias "));
         QCOMPARE(opened->without.size(), std::size_t(1));
-        QVERIFY2(opened->without[0].find("\"scales\": node 'layer' (MatMulNBits)") != std::string::npos,
-                 opened->without[0].c_str());
+        RETRO_SAYS(opened->without[0], "\"scales\": node 'layer' (MatMulNBits)");
     }
 
     void operatorsLeftOutHaveAReason()
     {
-        const engine::LoadedModelPointer model = loadSample(QStringLiteral("one-segment/one-segment"));
-        const auto request = questionOf(*model);
-        QVERIFY(request.ok());
-        const auto result = engine::gradient(*model, *request);
-        QVERIFY(result.ok());
+        const engine::LoadedModelPointer model = tests::loadSample(QStringLiteral("one-segment/one-segment"));
+        RETRO_MADE(request, questionOf(*model));
+        RETRO_MADE(result, engine::gradient(*model, *request));
         const graph::Graph& graph = result->model->graph();
         const engine::CriticalNodes found = engine::criticalNodes(*result->model, result->target.value);
         QCOMPARE(found.critical + found.leftOut.size(), graph.nodeCount());
@@ -206,9 +189,8 @@ private slots:
 
     void aTargetWithoutAFloatingInputIsRefused()
     {
-        const engine::LoadedModelPointer model = loadSample(QStringLiteral("clever-hans/clever-hans"));
-        auto request = questionOf(*model);
-        QVERIFY(request.ok());
+        const engine::LoadedModelPointer model = tests::loadSample(QStringLiteral("clever-hans/clever-hans"));
+        RETRO_MADE(request, questionOf(*model));
         const graph::Graph& graph = *model->graph();
         request->target.kind = engine::TargetRequest::Kind::Value;
         for (const graph::Value& value : graph.values()) {
@@ -216,17 +198,13 @@ private slots:
                 request->target.value = value.name;
             }
         }
-        const auto result = engine::gradient(*model, *request);
-        QVERIFY(!result.ok());
-        QVERIFY2(result.error().text().find("does not depend on a floating input") != std::string::npos,
-                 result.error().text().c_str());
+        RETRO_REFUSED(engine::gradient(*model, *request), "does not depend on a floating input");
     }
 
     void anIntegerTargetIsRefused()
     {
-        const engine::LoadedModelPointer model = loadSample(QStringLiteral("one-segment/one-segment"));
-        const auto request = questionOf(*model);
-        QVERIFY(request.ok());
+        const engine::LoadedModelPointer model = tests::loadSample(QStringLiteral("one-segment/one-segment"));
+        RETRO_MADE(request, questionOf(*model));
         for (const graph::Node& node : model->graph()->nodes()) {
             if (node.op == "ArgMax") {
                 engine::VerifyRequest question{request->inputs, request->target};

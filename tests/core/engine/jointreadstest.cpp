@@ -202,8 +202,7 @@ private slots:
             op.inputs = op.hashedInputs.empty() ? op.inputs : op.hashedInputs;
             op.hashedInputs.clear();
         }
-        const auto wide = OpGraph::make(std::move(wider), {joint.values().begin(), joint.values().end()});
-        QVERIFY(wide.ok());
+        RETRO_MADE(wide, OpGraph::make(std::move(wider), {joint.values().begin(), joint.values().end()}));
         QVERIFY(wide->reads(wide->findOp("d:l8_out")).size() > joint.reads(joint.findOp("d:l8_out")).size());
         QCOMPARE(wide->hash(), joint.hash());
     }

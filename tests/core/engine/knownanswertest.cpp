@@ -102,8 +102,7 @@ private slots:
         QVERIFY(model && model->card->pictures.size() == 4);
         double worst = 0;
         for (const formats::CardPicture& picture : model->card->pictures) {
-            const auto result = explainFile(*model, picture.file);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, explainFile(*model, picture.file));
             QCOMPARE(QString::fromStdString(model->card->labels[static_cast<std::size_t>(result->target.index[0])]),
                      QString::fromStdString(picture.trueClass));
             const trace::LedgerSummary ledger = trace::summarise(*result->run);
@@ -120,11 +119,9 @@ private slots:
 
     void nothingVanishesWhereEveryFilterSeesEveryChannel()
     {
-        const auto model = load("silent-groups/one-group.onnx");
-        QVERIFY(model);
+        RETRO_MADE(model, load("silent-groups/one-group.onnx"));
         for (const formats::CardPicture& picture : model->card->pictures) {
-            const auto result = explainFile(*model, picture.file);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, explainFile(*model, picture.file));
             QVERIFY(result->relevanceStart > 0);
             QVERIFY(std::abs(result->relevanceInputs - result->relevanceStart) < 1e-3 * result->relevanceStart);
         }
@@ -132,15 +129,12 @@ private slots:
 
     void theMarkedStepOfTheSeriesDecides()
     {
-        const auto model = load("marked-step/marked-step.onnx");
-        QVERIFY(model);
-        const auto series = tensor::readNpy(kSamples / "marked-step/held-out.npy");
-        QVERIFY(series.ok());
+        RETRO_MADE(model, load("marked-step/marked-step.onnx"));
+        RETRO_MADE(series, tensor::readNpy(kSamples / "marked-step/held-out.npy"));
         engine::ExplainRequest request;
         request.inputs = {*series};
         request.composite = model->card->composite;
-        const auto result = engine::explain(*model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, request));
         const auto sums = stepSums(result->relevance[model->graph()->inputs()[0].index()]);
         const std::vector<std::size_t> marked = markedSteps(*series);
         QCOMPARE(marked.size(), std::size_t{200});
@@ -168,13 +162,11 @@ private slots:
         QFETCH(int, most);
         const auto model = load(qPrintable(QStringLiteral("planted-word/") + file));
         QVERIFY(model && model->card->vocabulary.front() == "sponsored");
-        const auto reviews = tensor::readNpy(kSamples / "planted-word/held-out.npy");
-        QVERIFY(reviews.ok());
+        RETRO_MADE(reviews, tensor::readNpy(kSamples / "planted-word/held-out.npy"));
         engine::ExplainRequest request;
         request.inputs = {*reviews};
         request.composite = model->card->composite;
-        const auto result = engine::explain(*model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, request));
         const tensor::Tensor relevance = result->relevance[model->graph()->inputs()[0].index()].contiguous();
         QCOMPARE(relevance.shape(), reviews->shape());
         int found = 0;
@@ -203,8 +195,7 @@ private slots:
 
     void theRelevanceOfASegmentLiesOnItsObject()
     {
-        const auto model = load("one-segment/one-segment.onnx");
-        QVERIFY(model);
+        RETRO_MADE(model, load("one-segment/one-segment.onnx"));
         const auto& labels = model->card->labels;
         const auto house = std::find(labels.begin(), labels.end(), model->card->target) - labels.begin();
         int scenes = 0;
@@ -217,8 +208,7 @@ private slots:
             request.inputs = *inputs;
             request.composite = model->card->composite;
             request.target = {engine::TargetRequest::Kind::Class, house, {}, {}};
-            const auto result = engine::explain(*model, request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, request));
             const double share =
                 shareInside(result->relevance[model->graph()->inputs()[0].index()], *picture.objectBox);
             QVERIFY2(share > 0.75, qPrintable(QString::number(share)));

@@ -35,8 +35,7 @@ constexpr std::int64_t kWidth = 6;
 /// ids (1 × tokens) and attention_mask → logits (1 × tokens × words); `lengths` of both inputs: none = free.
 SharedGraph speaking(bool isCausal = true)
 {
-    graph::GraphBuilder builder;
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder({}, 17);
     const std::vector<graph::Dimension> row{{1, ""}, {std::nullopt, "tokens"}};
     const auto ids = builder.addInput("input_ids", tensor::DType::Int64, row);
     const auto attended = builder.addInput("attention_mask", tensor::DType::Int64, row);
@@ -45,9 +44,7 @@ SharedGraph speaking(bool isCausal = true)
     };
     const auto node = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs,
                           graph::Attributes attributes = {}) {
-        const auto result = builder.addResult(name);
-        builder.addNode({op, "", name + "_node", "", 17, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return builder.addOp(op, name + "_node", std::move(inputs), name, std::move(attributes));
     };
     const auto x = node("Gather", "embedded", {constant("table", randomTensor({kWords, kWidth}, 1)), ids});
     const auto q = node("MatMul", "q", {x, constant("wq", randomTensor({kWidth, kWidth}, 2))});
@@ -197,8 +194,7 @@ private slots:
         for (std::int64_t position = -4; position < 4; ++position) {
             engine::Question question = about("ab ca");
             question.position = std::to_string(position);
-            const auto all = answer(*model, question);
-            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            RETRO_MADE(all, answer(*model, question));
             const auto tokens = std::ssize(all->report.tokens);
             QCOMPARE(tokens, 4);
             QCOMPARE(all->report.position, position < 0 ? position + tokens : position);
@@ -218,16 +214,14 @@ private slots:
         const auto model = m_folder.model();
         engine::Question question = about("abc");
         question.targets = {" a"};
-        const auto word = answer(*model, question);
-        QVERIFY2(word.ok(), word.ok() ? "" : word.error().text().c_str());
+        RETRO_MADE(word, answer(*model, question));
         QCOMPARE(word->report.target.id, 3);
         QCOMPARE(word->report.position, 1);
         QVERIFY(contains(engine::reportLines(word->report).front(), "\" a\" (3) at position 1 of 2"));
         question.targets = {"3"};
         question.text.clear();
         question.ids = "6,2";
-        const auto number = answer(*model, question);
-        QVERIFY(number.ok());
+        RETRO_MADE(number, answer(*model, question));
         QCOMPARE(number->report.relevance, word->report.relevance);
         question.targets = {"Ġa"};
         QCOMPARE(answer(*model, question)->report.target.id, 3);
@@ -277,8 +271,7 @@ private slots:
             question.position = position;
             const auto whole = answer(*model, question);
             question.inputsOnly = true;
-            const auto alone = answer(*model, question);
-            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            RETRO_MADE(alone, answer(*model, question));
             QCOMPARE(alone->report.position, whole->report.position);
             QCOMPARE(alone->report.score, whole->report.score);
             QCOMPARE(alone->report.best.id, whole->report.best.id);
@@ -298,8 +291,7 @@ private slots:
         QVERIFY(answer(*model, question).ok());
         question.targets.clear(); // the best word, which the contrast names
         question.contrast.clear();
-        const auto best = answer(*model, question);
-        QVERIFY(best.ok());
+        RETRO_MADE(best, answer(*model, question));
         question.contrast = {std::to_string(best->report.best.id)};
         QVERIFY(contains(problemOf(*model, question), "set against itself"));
     }
@@ -319,8 +311,7 @@ private slots:
             const auto five = answer(*model, question);
             question.targets = {"1"};
             question.contrast = {"2", "5"};
-            const auto all = answer(*model, question);
-            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            RETRO_MADE(all, answer(*model, question));
             QVERIFY(one.ok() && two.ok() && five.ok());
             for (std::size_t i = 0; i < all->report.relevance.size(); ++i) {
                 const double others = (two->report.relevance[i] + five->report.relevance[i]) / 2;
@@ -336,23 +327,20 @@ private slots:
         const auto model = m_folder.model();
         engine::Question question = about("ab");
         question.generate = "4";
-        const auto all = answer(*model, question);
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, answer(*model, question));
         QCOMPARE(all->report.generated.size(), std::size_t{4});
         std::string ids = "6";
         for (const engine::GeneratedStep& step : all->report.generated) {
             engine::Question prefix;
             prefix.ids = ids;
-            const auto alone = answer(*model, prefix);
-            QVERIFY(alone.ok());
+            RETRO_MADE(alone, answer(*model, prefix));
             QCOMPARE(step.token.id, alone->report.best.id);
             QCOMPARE(step.relevance, alone->report.relevance);
             ids += "," + std::to_string(step.token.id);
         }
         question.generate.clear();
         question.continuation = "c a";
-        const auto given = answer(*model, question);
-        QVERIFY(given.ok());
+        RETRO_MADE(given, answer(*model, question));
         QCOMPARE(given->report.generatedTokens.size(), std::size_t{2});
         QCOMPARE(given->report.generated[1].token.id, 3);
         QCOMPARE(given->report.generated[1].position, 1);
@@ -370,32 +358,28 @@ private slots:
     {
         QFETCH(const bool, hasTwins);
         const QTemporaryDir folder;
-        const auto path = tests::SmallLanguageModel(2, tests::AttentionAs::Cached,
-                                                    hasTwins ? tests::Scores::Twins : tests::Scores::Own)
-                              .write(folder.path().toStdString());
-        QVERIFY2(path.ok(), path.ok() ? "" : path.error().text().c_str());
-        const auto model = engine::loadModel(path.value());
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(path, tests::SmallLanguageModel(2, tests::AttentionAs::Cached,
+                                                   hasTwins ? tests::Scores::Twins : tests::Scores::Own)
+                             .write(folder.path().toStdString()));
+        RETRO_MADE(model, engine::loadModel(path.value()));
         engine::Question question;
         question.ids = "1,2,3,4";
         question.generate = "5";
         question.inputsOnly = true;
         ForwardNodes nodes;
-        const auto all = [&] {
+        RETRO_MADE(all, [&] {
             const event::ObserverScope observed(&nodes);
             return answer(*model.value(), question);
-        }();
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        }());
         QCOMPARE(all->report.generated.size(), std::size_t{5});
         std::size_t alones = 0;
         question.generate.clear();
         for (const engine::GeneratedStep& step : all->report.generated) {
             ForwardNodes ofOne;
-            const auto alone = [&] {
+            RETRO_MADE(alone, [&] {
                 const event::ObserverScope observed(&ofOne);
                 return answer(*model.value(), question);
-            }();
-            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            }());
             alones += ofOne.count();
             QCOMPARE(step.token.id, alone->report.best.id);
             QCOMPARE(step.token.id % 2 != 0 && hasTwins, false); // of equals the first
@@ -429,11 +413,10 @@ private slots:
         question.continuation = "c abc";
         question.inputsOnly = inputsOnly;
         ForwardNodes nodes;
-        const auto all = [&] {
+        RETRO_MADE(all, [&] {
             const event::ObserverScope observed(&nodes);
             return answer(*model, question);
-        }();
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        }());
         QCOMPARE(all->report.generated.size(), std::size_t{4});
         QCOMPARE(nodes.count(), passes * all->result.model->graph().nodeCount());
         std::string ids = "6";
@@ -442,8 +425,7 @@ private slots:
             prefix.ids = ids;
             prefix.targets = {std::to_string(step.token.id)};
             prefix.inputsOnly = inputsOnly;
-            const auto alone = answer(*model, prefix);
-            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            RETRO_MADE(alone, answer(*model, prefix));
             QCOMPARE(step.relevance.size(), alone->report.relevance.size());
             QCOMPARE(step.best.id, alone->report.best.id);
             for (std::size_t i = 0; i < step.relevance.size(); ++i) {
@@ -481,11 +463,10 @@ private slots:
         }
         question.positions = "2,0,-1";
         ForwardNodes nodes;
-        const auto all = [&] {
+        RETRO_MADE(all, [&] {
             const event::ObserverScope observed(&nodes);
             return answer(*model, question);
-        }();
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        }());
         QVERIFY(inputsOnly || nodes.count() == all->result.model->graph().nodeCount());
         QVERIFY(nodes.count() < 2 * all->result.model->graph().nodeCount());
         const std::vector<engine::PositionAnswer>& positions = all->report.positions;
@@ -495,8 +476,7 @@ private slots:
         const std::int64_t expected[] = {2, 0, 3};
         for (std::size_t i = 0; i < positions.size(); ++i) {
             question.position = std::to_string(expected[i]);
-            const auto alone = answer(*model, question);
-            QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+            RETRO_MADE(alone, answer(*model, question));
             QCOMPARE(positions[i].position, expected[i]);
             QCOMPARE(positions[i].relevance, alone->report.relevance);
             QCOMPARE(positions[i].token.id, alone->report.target.id);
@@ -518,8 +498,7 @@ private slots:
         const auto promise = answer(*model, question);
         for (const char* const engine : {"compiled", "oracle"}) {
             question.engine = engine;
-            const auto all = answer(*model, question);
-            QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+            RETRO_MADE(all, answer(*model, question));
             QCOMPARE(all->report.positions[1].relevance, promise->report.positions[1].relevance);
         }
     }
@@ -557,13 +536,11 @@ private slots:
         question.targets = {"1"};
         question.contrast = {"2"};
         question.positions = "1,-1";
-        const auto all = answer(*model, question);
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, answer(*model, question));
         const std::filesystem::path folder = m_folder.path() / "positions";
         QVERIFY(base::makeFolder(folder).ok());
         QVERIFY(engine::writeReport(folder, all->report).ok());
-        const auto rows = tensor::readNpy(folder / "positions.npy");
-        QVERIFY(rows.ok());
+        RETRO_MADE(rows, tensor::readNpy(folder / "positions.npy"));
         QCOMPARE(rows->shape(), (tensor::Shape{2, 4}));
         for (std::int64_t i = 0; i < 8; ++i) {
             const engine::PositionAnswer& of = all->report.positions[static_cast<std::size_t>(i / 4)];
@@ -587,8 +564,7 @@ private slots:
                     .ok());
         engine::Question question = about("ab ca");
         question.layers = file.string();
-        const auto all = answer(*model, question);
-        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        RETRO_MADE(all, answer(*model, question));
         QCOMPARE(all->report.layers.shape(), (tensor::Shape{2, 4}));
         QCOMPARE(all->report.heads.shape(), (tensor::Shape{1, 4, 2}));
         double first = 0;
@@ -606,13 +582,11 @@ private slots:
         const auto model = m_folder.model();
         engine::Question question = about("ab c");
         question.generate = "2";
-        const auto all = answer(*model, question);
-        QVERIFY(all.ok());
+        RETRO_MADE(all, answer(*model, question));
         const std::filesystem::path folder = m_folder.path() / "out";
         QVERIFY(base::makeFolder(folder).ok());
         QVERIFY(engine::writeReport(folder, all->report).ok());
-        const auto steps = tensor::readNpy(folder / "generation.npy");
-        QVERIFY(steps.ok());
+        RETRO_MADE(steps, tensor::readNpy(folder / "generation.npy"));
         QCOMPARE(steps->shape(), (tensor::Shape{2, 4})); // nothing is asked behind the last word
         QVERIFY(std::isnan(steps->at(3)) && !std::isnan(steps->at(2)) && !std::isnan(steps->at(7)));
         const std::string table = base::readTextFile(folder / "generation.csv", 1U << 20).value();
@@ -629,14 +603,11 @@ private slots:
     {
         auto question = tests::questionOf<engine::ExplainRequest>("planted-word/planted-word");
         QVERIFY(question.model);
-        const auto review = tensor::readNpy(RETRO_SOURCE_DIR "/samples/planted-word/bad-sponsored.npy");
-        QVERIFY(review.ok());
+        RETRO_MADE(review, tensor::readNpy(RETRO_SOURCE_DIR "/samples/planted-word/bad-sponsored.npy"));
         question.request.inputs = {*review};
         question.request.record = question.request.keepValues = true;
-        const auto made = engine::explain(*question.model, question.request);
-        QVERIFY2(made.ok(), made ? "" : made.error().text().c_str());
-        const auto report = engine::reportOf(*made->run, std::nullopt);
-        QVERIFY2(report.ok(), report ? "" : report.error().text().c_str());
+        RETRO_MADE(made, engine::explain(*question.model, question.request));
+        RETRO_MADE(report, engine::reportOf(*made->run, std::nullopt));
         QCOMPARE(report->otherTarget, std::string("good of logits"));
         const QString page = QString::fromStdString(engine::languagePage(*report));
         QVERIFY(page.contains(QStringLiteral("dir=\"auto\">good of logits, score 1.42")));

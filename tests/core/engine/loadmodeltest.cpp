@@ -18,15 +18,12 @@ namespace
 /// y = x · w + b as MatMul and Add.
 std::vector<std::byte> layerFile()
 {
-    graph::GraphBuilder builder("layer");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("layer", 17);
     const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
     const auto w = builder.addConstant("w", tensor::Tensor::of<float>({2, 2}, std::array<float, 4>{1, 2, 3, 4}));
     const auto b = builder.addConstant("b", tensor::Tensor::of<float>({2}, std::array<float, 2>{5, 6}));
-    const auto product = builder.addResult("product");
-    const auto y = builder.addResult("y");
-    builder.addNode({"MatMul", "", "fc", "", 17, {x, w}, {product}, {}});
-    builder.addNode({"Add", "", "bias", "", 17, {product, b}, {y}, {}});
+    const auto product = builder.addOp("MatMul", "fc", {x, w}, "product");
+    const auto y = builder.addOp("Add", "bias", {product, b}, "y");
     builder.addOutput(y);
     const auto graph = std::move(builder).build();
     const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
@@ -37,12 +34,9 @@ std::vector<std::byte> layerFile()
 /// computes in few bits.
 std::vector<std::byte> storedFile(tensor::DType type, bool isAdded = false)
 {
-    graph::GraphBuilder builder("stored");
-    builder.setOpset("", 23);
+    graph::GraphBuilder builder("stored", 23);
     const auto node = [&](const char* op, std::vector<base::ValueId> inputs, graph::Attributes attributes = {}) {
-        const auto result = builder.addResult(std::string(op) + "_out");
-        builder.addNode({op, "", op, "", 23, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return builder.addOp(op, op, std::move(inputs), std::string(op) + "_out", std::move(attributes));
     };
     const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
     const auto stored = tensor::Tensor::of<float>({2, 2}, std::array<float, 4>{1, -2, 3, 4});
@@ -82,16 +76,13 @@ private slots:
     void weightsOfFewBitsAreWidened()
     {
         const auto plain = engine::parseModel(storedFile(tensor::DType::Float32), "float32.onnx", {});
-        const auto wanted = explained(**plain);
-        QVERIFY2(wanted.ok(), wanted.ok() ? "" : wanted.error().text().c_str());
+        RETRO_MADE(wanted, explained(**plain));
         for (const tensor::DType type :
              {tensor::DType::Int4, tensor::DType::Float4E2M1, tensor::DType::Float8E4M3FN, tensor::DType::Float8E5M2}) {
             for (const char* card : {"", R"({"format": "retrograde-card/1", "no_rewrite": ["fold-constants"]})"}) {
-                const auto model = engine::parseModel(storedFile(type), "stored.onnx", card);
-                QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+                RETRO_MADE(model, engine::parseModel(storedFile(type), "stored.onnx", card));
                 QCOMPARE((*model)->rewritten.before->value(*(*model)->rewritten.before->findValue("w")).dtype, type);
-                const auto found = explained(**model);
-                QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+                RETRO_MADE(found, explained(**model));
                 QVERIFY(found->outputs[0].bitEqual(wanted->outputs[0]));
                 const auto x = found->model->graph().findValue("x")->index();
                 const bool isFolded = std::string_view(card).empty(); // else the product has no constant operand
@@ -102,8 +93,7 @@ private slots:
 
     void whatDoesNotRunOpensAllTheSame()
     {
-        const auto model = engine::parseModel(storedFile(tensor::DType::Int4, true), "added.onnx", {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::parseModel(storedFile(tensor::DType::Int4, true), "added.onnx", {}));
         QCOMPARE((*model)->rewritten.before->nodeCount(), std::size_t{3});
         const auto refused = explained(**model);
         QVERIFY(!refused.ok());
@@ -115,8 +105,7 @@ private slots:
     void theCardSwitchesRewritesOff()
     {
         QCOMPARE((*loadWith({}))->graph()->nodeCount(), std::size_t{1});
-        const auto model = loadWith(R"({"format": "retrograde-card/1", "no_rewrite": ["fuse-linear"]})");
-        QVERIFY(model.ok());
+        RETRO_MADE(model, loadWith(R"({"format": "retrograde-card/1", "no_rewrite": ["fuse-linear"]})"));
         QCOMPARE((*model)->graph()->nodeCount(), std::size_t{2});
         QCOMPARE(rewrite::switchedOff((*model)->rewritten.options), std::vector<std::string>{"fuse-linear"});
     }
@@ -151,10 +140,8 @@ private slots:
         formats::samples::addNode(file, "Bend", "first", {"x"}, {"m"}).set_domain("local");
         formats::samples::addNode(file, "Identity", "between", {"m"}, {"n"});
         formats::samples::addNode(file, "Bend", "second", {"n"}, {"y"}).set_domain("local");
-        const auto model = engine::parseModel(formats::samples::bytesOf(file), "m.onnx", {}, {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
-        const auto again = engine::withRewrites(*model, rewrite::noRewrites());
-        QVERIFY(again.ok());
+        RETRO_MADE(model, engine::parseModel(formats::samples::bytesOf(file), "m.onnx", {}, {}));
+        RETRO_MADE(again, engine::withRewrites(*model, rewrite::noRewrites()));
         for (const engine::LoadedModelPointer& one : {*model, *again}) {
             const rewrite::RewriteStep& step = one->rewritten.steps.at(0);
             QCOMPARE(step.name, std::string_view("inline-functions"));
@@ -171,18 +158,15 @@ private slots:
 
     void rewritesAreSwitchedThereAndBack()
     {
-        const auto model = loadWith({});
-        QVERIFY(model.ok());
+        RETRO_MADE(model, loadWith({}));
         const auto same = engine::withRewrites(*model, {});
         QCOMPARE(*same, *model);
-        const auto off = engine::withRewrites(*model, rewrite::noRewrites());
-        QVERIFY(off.ok());
+        RETRO_MADE(off, engine::withRewrites(*model, rewrite::noRewrites()));
         QCOMPARE((*off)->graph()->nodeCount(), std::size_t{2});
         QCOMPARE((*off)->rewritten.before, (*model)->rewritten.before);
         QCOMPARE((*off)->rewritten.steps.size(), std::size_t{0});
         QVERIFY(!(*off)->rewritten.options.keepDigits); // as the model was loaded
-        const auto back = engine::withRewrites(*off, {});
-        QVERIFY(back.ok());
+        RETRO_MADE(back, engine::withRewrites(*off, {}));
         QCOMPARE(graph::structuralHash(*(*back)->graph()), graph::structuralHash(*(*model)->graph()));
         QCOMPARE((*back)->rewritten.steps.front().name, std::string_view("fuse-linear"));
     }

@@ -40,8 +40,7 @@ Subgraph subgraph(GraphBuilder builder, std::size_t captured)
 /// `op` of what is bent and the state.
 Subgraph branch(const std::string& op)
 {
-    GraphBuilder builder(op);
-    builder.setOpset("", 17);
+    GraphBuilder builder(op, 17);
     const ValueId bent = builder.addInput("bent", DType::Float32, std::nullopt);
     const ValueId state = builder.addInput("state", DType::Float32, std::nullopt);
     builder.addOutput(add(builder, op, "apply", {bent, state}));
@@ -59,8 +58,7 @@ struct Kind
 /// h ← f(tanh(h·W + row t of the signal), h) + h; hands every h out.
 Subgraph body(const Kind& kind)
 {
-    GraphBuilder builder("body");
-    builder.setOpset("", 17);
+    GraphBuilder builder("body", 17);
     const ValueId step = builder.addInput("step", DType::Int64, tensor::Shape{});
     builder.addInput("goes", DType::Bool, tensor::Shape{});
     const ValueId h = builder.addInput("h", DType::Float32, tensor::Shape{1, kWidth});
@@ -100,8 +98,7 @@ std::pair<ValueId, ValueId> addLoop(GraphBuilder& builder, const Kind& kind, Val
 /// A branch with the loop in it, or one that hands on what it is given.
 Subgraph outerBranch(const Kind& kind, bool isLoop)
 {
-    GraphBuilder builder("outer");
-    builder.setOpset("", 17);
+    GraphBuilder builder("outer", 17);
     const ValueId start = builder.addInput("start", DType::Float32, std::nullopt);
     const ValueId signal = builder.addInput("signal", DType::Float32, std::nullopt);
     const auto [last, states] =
@@ -133,8 +130,7 @@ std::pair<ValueId, ValueId> addChoice(GraphBuilder& builder, const Kind& kind, V
 /// Scores from the last state and the mean of all states.
 engine::LoadedModel modelOf(const Kind& kind)
 {
-    GraphBuilder builder("looped");
-    builder.setOpset("", 17);
+    GraphBuilder builder("looped", 17);
     const ValueId first = builder.addInput("first", DType::Float32, tensor::Shape{1, kWidth});
     const ValueId sequence =
         builder.addInput("sequence", DType::Float32, tensor::Shape{static_cast<std::int64_t>(kRounds), 1, kWidth});
@@ -205,16 +201,13 @@ private slots:
         QFETCH(std::int64_t, most);
         QFETCH(bool, isChosen);
         const engine::LoadedModel model = modelOf({chooses, most, isChosen});
-        const auto tape = engine::gradient(model, request());
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
-        const auto whole = engine::forwardedGradient(model, request(), {});
-        QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(model, request()));
+        RETRO_MADE(whole, engine::forwardedGradient(model, request(), {}));
         QVERIFY(whole->plan.segments.loops().empty());
         for (const std::size_t every : {0U, 1U, 2U, 5U, 7U, 36U, 37U, 100U}) {
             engine::ForwardingOptions wish;
             wish.checkpointEvery = every;
-            const auto made = engine::forwardedGradient(model, request(), wish);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::forwardedGradient(model, request(), wish));
             QCOMPARE(made->gradient.gradients.size(), 2U);
             QVERIFY(made->gradient.outputs[0].bitEqual(tape->outputs[0]));
             QVERIFY(made->gradient.gradients[0].bitEqual(tape->gradients[0]));

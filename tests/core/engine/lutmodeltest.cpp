@@ -152,14 +152,12 @@ private slots:
     void everyEngineGivesTheSameBits()
     {
         for (unsigned seed = 1; seed <= 6; ++seed) {
-            const auto model = load(seed);
-            QVERIFY(model != nullptr);
+            RETRO_MADE(model, load(seed));
             for (const execute::Precision precision : {execute::Precision::Float, execute::Precision::Double}) {
                 engine::ExplainRequest request = question(seed);
                 request.precision = precision;
                 request.engine = engine::EngineKind::Oracle;
-                const auto oracle = engine::explain(*model, request);
-                QVERIFY2(oracle.ok(), oracle.ok() ? "" : oracle.error().text().c_str());
+                RETRO_MADE(oracle, engine::explain(*model, request));
                 request.engine = engine::EngineKind::Promise;
                 const auto promise = engine::explain(*model, request);
                 request.save = execute::SavePolicy::All;
@@ -182,12 +180,10 @@ private slots:
     void theLedgerIsExact()
     {
         for (unsigned seed = 1; seed <= 6; ++seed) {
-            const auto model = load(seed);
-            QVERIFY(model != nullptr);
+            RETRO_MADE(model, load(seed));
             engine::ExplainRequest request = question(seed);
             request.record = true;
-            const auto result = engine::explain(*model, request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, request));
             double balance = result->relevanceStart;
             for (const event::LedgerEntry& row : result->ledger) {
                 QVERIFY(std::abs(row.unexplained()) <= 1e-5 * std::max(row.magnitude, 1e-3));
@@ -201,14 +197,11 @@ private slots:
     /// The operator keeps its operands, so its result can always be computed again: no search goes past it.
     void rolesFollowFromWhatIsKept()
     {
-        const auto model = load(1);
-        QVERIFY(model != nullptr);
-        const auto result = engine::explain(*model, question(1));
-        QVERIFY(result.ok());
+        RETRO_MADE(model, load(1));
+        RETRO_MADE(result, engine::explain(*model, question(1)));
         const graph::Graph& graph = result->model->graph();
         for (const char* name : {"attend", "feed"}) {
-            const auto id = graph.findNode(name);
-            QVERIFY(id.has_value());
+            RETRO_MADE(id, graph.findNode(name));
             QVERIFY(result->rules[id->index()].rule.starts_with("lut flip-contrast"));
         }
     }
@@ -216,13 +209,11 @@ private slots:
     /// A breakpoint on a buffer stops where a kernel wrote it, both ways, with the number before and after.
     void breakpointsStopAtBuffers()
     {
-        const auto model = load(1);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load(1));
         engine::ExplainRequest request = question(1);
         request.composite = "gradient";
         request.record = true;
-        const auto result = engine::explain(*model, request);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::explain(*model, request));
         const trace::Run& run = *result->run;
         const std::uint32_t node = run.graph->findNode("attend")->value;
         std::vector<std::uint64_t> changes;
@@ -240,8 +231,7 @@ private slots:
         }
         QVERIFY(!changes.empty());
         const char* text = "buffer Lookup Indices of attend sum changes";
-        const auto parsed = trace::parseBreakpoint(run, text);
-        QVERIFY(parsed.ok());
+        RETRO_MADE(parsed, trace::parseBreakpoint(run, text));
         QCOMPARE(trace::source(run, *parsed), std::string(text));
         QCOMPARE(trace::allStops(run, *parsed), changes);
         QCOMPARE(trace::nextStop(run, *parsed, 0).value(), changes.front());
@@ -294,14 +284,12 @@ private slots:
     {
         QFETCH(QString, composite);
         QFETCH(bool, documented);
-        auto model = load(1);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load(1));
         model = engine::withLutPath(model, documented ? lut::Path::Documented : lut::Path::Fused).value();
         engine::ExplainRequest request = question(1);
         request.composite = composite.toStdString();
         request.record = true;
-        const auto result = engine::explain(*model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, request));
         const trace::Run& run = *result->run;
         QMap<QString, QStringList> launched{{"attend", {}}, {"feed", {}}};
         QMap<QString, QStringList> forward = launched;
@@ -334,8 +322,7 @@ private slots:
             QVERIFY(isForward || run.events[end].node == e.node);
             const std::string text = trace::describe(run, step);
             QVERIFY(text.find(kernel) != std::string::npos);
-            QVERIFY2(text.find(": reads ") != std::string::npos && text.find("; writes ") != std::string::npos,
-                     text.c_str());
+            RETRO_SAYS(text, ": reads ", "; writes ");
             std::string written;
             for (std::size_t at = step + 1; run.events[at].kind == event::EventKind::Buffer; ++at) {
                 if ((run.events[at].flag & event::kBufferWritten) != 0) {
@@ -361,8 +348,7 @@ private slots:
         }
         QTEST(launched["attend"], "attend");
         QTEST(launched["feed"], "feed");
-        auto timeline = trace::Timeline::open(result->run);
-        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        RETRO_MADE(timeline, trace::Timeline::open(result->run));
     }
 
     /// On a GPU the same rows are chosen and relevance is the same to 1e-5. Without one `cuda` says why it cannot be,
@@ -407,13 +393,11 @@ private slots:
         QVERIFY(parsed.ok());
         engine::ExplainRequest request = question(1);
         request.record = request.keepValues = true;
-        const auto result = engine::explain(**parsed, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(**parsed, request));
         const QTemporaryDir folder;
         const std::filesystem::path file = folder.filePath("lut.retro").toStdString();
         QVERIFY(trace::writeRun(file, *result->run).ok());
-        const auto again = trace::readRun(file);
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        RETRO_MADE(again, trace::readRun(file));
         for (const char* name : {"attend", "feed"}) {
             const base::NodeId node = *result->run->graph->findNode(name);
             const auto before = trace::lutDetail(*result->run, node);
@@ -432,13 +416,11 @@ private slots:
     /// the case.
     void launchesShowTheirBuffers()
     {
-        const auto given = formats::readLutCase(RETRO_SOURCE_DIR "/tests/data/golden/lut/fc_seq_random.json");
-        QVERIFY(given.ok());
+        RETRO_MADE(given, formats::readLutCase(RETRO_SOURCE_DIR "/tests/data/golden/lut/fc_seq_random.json"));
         engine::LutRunOptions options;
         options.path = lut::Path::Documented;
         options.isDouble = true;
-        const auto result = engine::recordLutCase(*given, options);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::recordLutCase(*given, options));
         const auto bufferOf = [](const trace::LaunchDetail& detail, lut::BufferId id) {
             const auto at = std::ranges::find(detail.buffers, id, &ops::TableBuffer::id);
             return at == detail.buffers.end() ? ops::TableBuffer() : *at;
@@ -457,8 +439,7 @@ private slots:
                 QVERIFY(!trace::launchDetail(*result->run, step).ok());
                 continue;
             }
-            const auto detail = trace::launchDetail(*result->run, step);
-            QVERIFY2(detail.ok(), detail.ok() ? "" : detail.error().text().c_str());
+            RETRO_MADE(detail, trace::launchDetail(*result->run, step));
             const auto kernel = static_cast<lut::KernelId>(event::kernelIn(e));
             seen.insert(kernel);
             const ops::TableBuffer counted = bufferOf(*detail, lut::BufferId::FiringStatistics);
@@ -499,8 +480,7 @@ private slots:
     /// Maps are of the share that the rule has; a gradient, which is no relevance, has none.
     void mapsAreThoseOfTheRule()
     {
-        const auto model = load(1);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load(1));
         const auto detailUnder = [&](const char* composite) {
             engine::ExplainRequest request = question(1);
             request.composite = composite;
@@ -543,14 +523,12 @@ private slots:
     {
         QFETCH(QString, file);
         QFETCH(bool, documented);
-        const auto given = formats::readLutCase(std::filesystem::path(RETRO_SOURCE_DIR "/tests/data/golden/lut") /
-                                                (file.toStdString() + ".json"));
-        QVERIFY2(given.ok(), given.ok() ? "" : given.error().text().c_str());
+        RETRO_MADE(given, formats::readLutCase(std::filesystem::path(RETRO_SOURCE_DIR "/tests/data/golden/lut") /
+                                               (file.toStdString() + ".json")));
         engine::LutRunOptions options;
         options.path = documented ? lut::Path::Documented : lut::Path::Fused;
         options.isDouble = true;
-        const auto result = engine::recordLutCase(*given, options);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::recordLutCase(*given, options));
         std::vector<std::string> launched;
         for (const event::Event& e : result->run->events) {
             if (e.kind == event::EventKind::Launch) {
@@ -571,8 +549,7 @@ private slots:
             }
         }
         QCOMPARE(launched, expected);
-        const auto x = result->model->graph().findValue("x");
-        QVERIFY(x.has_value());
+        RETRO_MADE(x, result->model->graph().findValue("x"));
         const Tensor& gradient = result->relevance[x->index()];
         const std::vector<double>& dx = given->expected.at("backward.dx");
         QCOMPARE(gradient.size(), static_cast<std::int64_t>(dx.size()));
@@ -587,20 +564,17 @@ private slots:
 
     void gradientsPass()
     {
-        const auto model = load(2);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load(2));
         const engine::ExplainRequest asked = question(2);
         engine::GradientRequest request;
         request.inputs = asked.inputs;
         request.target = asked.target;
-        const auto tape = engine::gradient(*model, request);
-        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        RETRO_MADE(tape, engine::gradient(*model, request));
         QVERIFY(sumOf(ops::algebra::absolute(tape->gradients[0])) > 0);
         engine::ExplainRequest byRule = asked;
         byRule.composite = "gradient";
         byRule.start = engine::parseStart("one").value();
-        const auto traversal = engine::explain(*model, byRule);
-        QVERIFY(traversal.ok());
+        RETRO_MADE(traversal, engine::explain(*model, byRule));
         const Tensor& there = traversal->relevance[traversal->model->graph().inputs()[0].index()];
         QVERIFY(ops::algebra::sumAbsolute(ops::algebra::subtract(there, tape->gradients[0])) <
                 1e-5 * ops::algebra::sumAbsolute(there));
@@ -609,14 +583,12 @@ private slots:
     /// The properties of tape and engines hold; what compares with slopes says that it does not apply.
     void verifyKnowsSurrogates()
     {
-        const auto model = load(3);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load(3));
         const engine::ExplainRequest asked = question(3);
         engine::VerifyRequest request;
         request.inputs = asked.inputs;
         request.target = asked.target;
-        const auto result = engine::verify(*model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::verify(*model, request));
         for (const auto& property : result->properties) {
             QVERIFY2(property.state != engine::PropertyState::Violated, property.detail.c_str());
         }
@@ -628,10 +600,8 @@ private slots:
         QTemporaryDir folder;
         const std::filesystem::path path = (folder.path() + "/lut.json").toStdString();
         QVERIFY(base::writeFile(path, formats::toGraphJson(graph)).ok());
-        const auto again = engine::loadModel(path);
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
-        const auto fromOnnx = load(4);
-        QVERIFY(fromOnnx != nullptr);
+        RETRO_MADE(again, engine::loadModel(path));
+        RETRO_MADE(fromOnnx, load(4));
         const auto a = engine::explain(*fromOnnx, question(4));
         const auto b = engine::explain(**again, question(4));
         QVERIFY(a.ok() && b.ok());
@@ -641,8 +611,7 @@ private slots:
     /// Every engine takes the path of the model, and either path gives the same within rounding.
     void pathsGiveTheSame()
     {
-        const auto fused = load(6);
-        QVERIFY(fused != nullptr);
+        RETRO_MADE(fused, load(6));
         const auto documented = engine::withLutPath(fused, lut::Path::Documented).value();
         QVERIFY(documented != fused && engine::hasDocumentedLut(*documented->graph()));
         QVERIFY(engine::withLutPath(documented, lut::Path::Documented).value() == documented);
@@ -655,7 +624,7 @@ private slots:
             const auto stages = engine::explain(*documented, request);
             request.engine = engine::EngineKind::Oracle;
             const auto oracle = engine::explain(*documented, request);
-            QVERIFY2(stages.ok(), stages.ok() ? "" : stages.error().text().c_str());
+            RETRO_OK(stages);
             QVERIFY(usual.ok() && oracle.ok());
             const Tensor& a = usual->relevance[usual->model->graph().inputs()[0].index()];
             const Tensor& b = stages->relevance[stages->model->graph().inputs()[0].index()];
@@ -679,8 +648,7 @@ private slots:
         const auto plain =
             engine::parseModel(formats::toOnnx(ModelMaker(8, DType::Float32, tables).make()).value(), "lut.onnx", {});
         QVERIFY(plain.ok());
-        const auto expected = engine::explain(**plain, question(8));
-        QVERIFY(expected.ok());
+        RETRO_MADE(expected, engine::explain(**plain, question(8)));
         for (const DType type : {DType::Float16, DType::BFloat16}) {
             const graph::Graph graph = ModelMaker(8, type, tables).make();
             QTemporaryDir folder;
@@ -688,11 +656,10 @@ private slots:
             QVERIFY(base::writeFile(path, formats::toGraphJson(graph)).ok());
             for (const auto& read :
                  {engine::loadModel(path), engine::parseModel(formats::toOnnx(graph).value(), "lut.onnx", {})}) {
-                QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+                RETRO_OK(read);
                 const graph::Graph& held = *(*read)->graph();
                 QCOMPARE(held.value(*held.findValue("attend_rows")).constant.dtype(), type);
-                const auto result = engine::explain(**read, question(8));
-                QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+                RETRO_MADE(result, engine::explain(**read, question(8)));
                 QVERIFY(result->outputs[0].bitEqual(expected->outputs[0]));
                 const std::size_t x = result->model->graph().inputs()[0].index();
                 QVERIFY(
@@ -703,8 +670,7 @@ private slots:
 
     void sharesAreSelectable()
     {
-        const auto model = load(5);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load(5));
         engine::ExplainRequest request = question(5);
         const auto usual = engine::explain(*model, request);
         request.composite = "epsilon | op:LUT=lut:share=weakest-bit";

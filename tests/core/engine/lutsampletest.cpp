@@ -117,8 +117,7 @@ class LutSampleTest : public QObject
 private slots:
     void digitsAreNamed()
     {
-        const auto model = load("lut-digits/lut-digits.onnx");
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load("lut-digits/lut-digits.onnx"));
         const double right =
             accuracy(*model, array("lut-digits/held-out.npy"), array("lut-digits/held-out-labels.npy"));
         QVERIFY2(right >= 0.98, qPrintable(QString::number(right)));
@@ -127,8 +126,7 @@ private slots:
     /// One table and one comparison decided for each held-out digit; the explanation names the same ones.
     void whatDecidedADigitIsKnown()
     {
-        const auto model = load("lut-digits/lut-digits.onnx");
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load("lut-digits/lut-digits.onnx"));
         const Tensor all = array("lut-digits/held-out.npy");
         for (std::int64_t i = 0; i < 20; ++i) {
             engine::ExplainRequest request;
@@ -136,14 +134,11 @@ private slots:
             request.composite = "epsilon";
             request.precision = execute::Precision::Double;
             request.record = request.keepValues = true;
-            const auto result = engine::explain(*model, request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, request));
             const auto decisions = engine::lutDecisions(*result->run);
             QCOMPARE(decisions.size(), std::size_t{1});
-            const auto node = result->model->graph().findNode("lut1");
-            QVERIFY(node.has_value());
-            const auto* layer = dynamic_cast<const ops::TableLookup*>(&result->model->op(*node).structure());
-            QVERIFY(layer != nullptr);
+            RETRO_MADE(node, result->model->graph().findNode("lut1"));
+            RETRO_MADE(layer, dynamic_cast<const ops::TableLookup*>(&result->model->op(*node).structure()));
             const Tensor weights =
                 result->model->graph().value(*result->model->graph().findValue("lut1.rows")).constant;
             const auto expected = decidedBy(*layer, request.inputs[0], weights, named(result->outputs[0])[0]);
@@ -155,8 +150,7 @@ private slots:
 
     void markedBytesAreNamed()
     {
-        const auto model = load("lut-marked-byte/lut-marked-byte.onnx");
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load("lut-marked-byte/lut-marked-byte.onnx"));
         const double right =
             accuracy(*model, array("lut-marked-byte/held-out.npy"), array("lut-marked-byte/held-out-labels.npy"));
         QVERIFY2(right >= 0.98, qPrintable(QString::number(right)));
@@ -165,8 +159,7 @@ private slots:
     /// The class is read at the last position; the earlier one that it looked at most is where the marked byte stands.
     void theMarkedByteDecides()
     {
-        const auto model = load("lut-marked-byte/lut-marked-byte.onnx");
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load("lut-marked-byte/lut-marked-byte.onnx"));
         const Tensor all = array("lut-marked-byte/held-out.npy");
         const Tensor places = array("lut-marked-byte/held-out-places.npy");
         int found = 0;
@@ -176,8 +169,7 @@ private slots:
             request.inputs = {rowsOf<std::int64_t>(all, i, 1)};
             request.composite = "epsilon";
             request.record = request.keepValues = true;
-            const auto result = engine::explain(*model, request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, request));
             const auto decisions = engine::lutDecisions(*result->run);
             QCOMPARE(decisions.size(), std::size_t{1});
             QVERIFY(decisions[0].pair.has_value());
@@ -190,19 +182,16 @@ private slots:
     /// What explain writes beside the relevance of values: where that of a layer went, by table, comparison and pair.
     void mapsAreWritten()
     {
-        const auto model = load("lut-marked-byte/lut-marked-byte.onnx");
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, load("lut-marked-byte/lut-marked-byte.onnx"));
         engine::ExplainRequest request;
         request.inputs = {rowsOf<std::int64_t>(array("lut-marked-byte/held-out.npy"), 0, 2)};
         request.composite = "epsilon";
         request.precision = execute::Precision::Double;
         request.record = request.keepValues = true;
-        const auto result = engine::explain(*model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, request));
         const QTemporaryDir folder;
         const std::filesystem::path at = folder.path().toStdString();
-        const auto written = engine::writeExplanation(at, *model, request, *result, {});
-        QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+        RETRO_MADE(written, engine::writeExplanation(at, *model, request, *result, {}));
         const auto map = [&](const char* what) {
             auto read = tensor::readNpy(at / "lut" / (std::string("lut1.out.") + what + ".npy"));
             return read.ok() ? *read : Tensor();

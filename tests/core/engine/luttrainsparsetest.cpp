@@ -179,10 +179,8 @@ private slots:
         LutNetwork net = network({sequence, plain}, 6, 8, 12);
         const LutDataSet data = letters(30, 1);
         QVERIFY(engine::train(net, data, {}, {}).ok());
-        const auto model = engine::parseModel(formats::toOnnx(net.toGraph().value()).value(), "sparse.onnx", {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
-        const auto run = engine::runForward(**model, {data.x}, execute::Precision::Float);
-        QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+        RETRO_MADE(model, engine::parseModel(formats::toOnnx(net.toGraph().value()).value(), "sparse.onnx", {}));
+        RETRO_MADE(run, engine::runForward(**model, {data.x}, execute::Precision::Float));
         const std::vector<float> scores = net.scores(net.embedded(data.x.span<std::int64_t>()));
         for (std::size_t i = 0; i < scores.size(); ++i) {
             QVERIFY(std::abs(run->outputs[0].at(static_cast<std::int64_t>(i)) - static_cast<double>(scores[i])) < 1e-5);

@@ -40,11 +40,7 @@ inline engine::LutNetwork network(std::vector<engine::LutLayerPlan> layers, std:
     plan.vocabulary = vocabulary;
     plan.classes = 2;
     plan.layers = std::move(layers);
-    auto made = engine::LutNetwork::create(plan);
-    if (!made.ok()) {
-        qFatal("%s", made.error().text().c_str());
-    }
-    return std::move(made).value();
+    return tests::made(engine::LutNetwork::create(plan));
 }
 
 /// Strings of eight letters, one of them a or b: that one is the class.

@@ -85,9 +85,8 @@ private slots:
         options.rate = rate;
         options.epochs = 8;
         std::vector<engine::LutTrainProgress> progress;
-        const auto done = engine::train(net, comparisons(600, 1), comparisons(200, 2), options, {},
-                                        [&](const engine::LutTrainProgress& now) { progress.push_back(now); });
-        QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+        RETRO_MADE(done, engine::train(net, comparisons(600, 1), comparisons(200, 2), options, {},
+                                       [&](const engine::LutTrainProgress& now) { progress.push_back(now); }));
         QCOMPARE(progress.size(), options.epochs);
         QVERIFY(progress.back().loss < progress.front().loss);
         QVERIFY2(progress.back().testRight > 0.95, qPrintable(QString::number(progress.back().testRight)));
@@ -165,8 +164,7 @@ private slots:
             options.rate = 0.2;
             options.epochs = 4;
             options.batch = 7;
-            const auto done = engine::train(nets.back(), data, {}, options);
-            QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+            RETRO_MADE(done, engine::train(nets.back(), data, {}, options));
             QVERIFY(nets.back().layers()[0].weights != before);
         }
         for (std::size_t i = 0; i < 2; ++i) {
@@ -295,21 +293,16 @@ private slots:
             text.layers()[1].weights[i] = static_cast<float>(i % 13) / 8;
         }
         const LutDataSet data = letters(3, 4);
-        const auto graph = text.toGraph();
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
-        const auto model = engine::parseModel(formats::toOnnx(*graph).value(), "text.onnx", {});
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
-        const auto run = engine::runForward(**model, {data.x}, execute::Precision::Float);
-        QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+        RETRO_MADE(graph, text.toGraph());
+        RETRO_MADE(model, engine::parseModel(formats::toOnnx(*graph).value(), "text.onnx", {}));
+        RETRO_MADE(run, engine::runForward(**model, {data.x}, execute::Precision::Float));
         const std::vector<float> scores = text.scores(text.embedded(data.x.span<std::int64_t>()));
         QVERIFY(run->outputs[0].bitEqual(Tensor::of<float>({3, 2}, scores)));
 
         LutNetwork plain = network({{8, 3, 0, 0, false, false}});
         plain.layers()[0].weights.assign(plain.layers()[0].weights.size(), 0.5F);
-        const auto small = engine::parseModel(formats::toOnnx(plain.toGraph().value()).value(), "plain.onnx", {});
-        QVERIFY(small.ok());
-        const auto out = engine::runForward(**small, {comparisons(2, 1).x}, execute::Precision::Float);
-        QVERIFY(out.ok());
+        RETRO_MADE(small, engine::parseModel(formats::toOnnx(plain.toGraph().value()).value(), "plain.onnx", {}));
+        RETRO_MADE(out, engine::runForward(**small, {comparisons(2, 1).x}, execute::Precision::Float));
         QCOMPARE(out->outputs[0].at(0), 4.0);
     }
 

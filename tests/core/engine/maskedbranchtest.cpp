@@ -120,7 +120,7 @@ private slots:
         const Tensor x = floats({1, 4}, {2, -3, -1, -0.5F}); // x + 1 is below 0, 0 and above 0 where it is not chosen
         const auto made = inputRelevance(choice(function.toStdString()), requestFor(x, "epsilon:epsilon=0"));
         const bool isReciprocal = function == "Reciprocal"; // a quotient with a constant numerator
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_OK(made);
         if (!isReciprocal) {
             QVERIFY(std::abs(made->at(0) - inside * 2 / 3) < 1e-6);
         }
@@ -154,13 +154,11 @@ private slots:
                     request.target.index = {3, 0};
                 }
                 request.engine = engine::EngineKind::Oracle;
-                const auto oracle = inputRelevance(graph, request);
-                QVERIFY2(oracle.ok(), oracle.ok() ? "" : oracle.error().text().c_str());
+                RETRO_MADE(oracle, inputRelevance(graph, request));
                 QVERIFY(ops::algebra::allFinite(*oracle));
                 for (const auto kind : {engine::EngineKind::Promise, engine::EngineKind::Compiled}) {
                     request.engine = kind;
-                    const auto other = inputRelevance(graph, request);
-                    QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
+                    RETRO_MADE(other, inputRelevance(graph, request));
                     QVERIFY(other->bitEqual(*oracle));
                 }
             }
@@ -210,8 +208,7 @@ private slots:
     {
         engine::ExplainRequest request = requestFor(floats({1, 4}, {2, -3, -1, -0.5F}), "epsilon:epsilon=0");
         request.parameters = true;
-        const auto explained = engine::explain(*modelOf(choice("Log")), request);
-        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        RETRO_MADE(explained, engine::explain(*modelOf(choice("Log")), request));
         for (const engine::ParameterRelevance& one : explained->parameters) {
             QVERIFY(!one.relevance.isValid() || ops::algebra::allFinite(one.relevance));
             if (explained->model->graph().value(one.value).name == "one") { // 1 of x + 1 = 3, of ln 3

@@ -29,12 +29,9 @@ Tensor randomTensor(const tensor::Shape& shape, unsigned seed)
 /// Two dense layers as MatMul and Add, a Relu between them.
 std::shared_ptr<const graph::Graph> twoLayers()
 {
-    graph::GraphBuilder builder;
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder({}, 17);
     const auto node = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs) {
-        const base::ValueId result = builder.addResult(name + "_out");
-        builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(inputs), name + "_out");
     };
     base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 5, 4});
     for (unsigned i = 1; i <= 2; ++i) {
@@ -52,13 +49,10 @@ std::shared_ptr<const graph::Graph> twoLayers()
 /// Attention of the standard, of one head over 5 tokens, behind a Relu.
 std::shared_ptr<const graph::Graph> attention()
 {
-    graph::GraphBuilder builder;
-    builder.setOpset("", 24);
+    graph::GraphBuilder builder({}, 24);
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 1, 5, 4});
-    const base::ValueId h = builder.addResult("h");
-    const base::ValueId y = builder.addResult("y");
-    builder.addNode({"Relu", "", "relu", "", 24, {x}, {h}, {}});
-    builder.addNode({"Attention", "", "attend", "", 24, {h, h, h}, {y}, {{"is_causal", std::int64_t{1}}}});
+    const base::ValueId h = builder.addOp("Relu", "relu", {x}, "h");
+    const base::ValueId y = builder.addOp("Attention", "attend", {h, h, h}, "y", {{"is_causal", std::int64_t{1}}});
     builder.addOutput(y);
     auto built = std::move(builder).build();
     return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
@@ -75,15 +69,12 @@ engine::LoadedModel loaded(const rewrite::RewriteOptions& options)
 /// Two rounds of a dense layer as MatMul and Add, and a Relu.
 std::shared_ptr<const graph::Graph> rounds()
 {
-    graph::GraphBuilder body("round");
-    body.setOpset("", 17);
+    graph::GraphBuilder body("round", 17);
     body.addInput("i", tensor::DType::Int64, tensor::Shape{});
     const auto goesOn = body.addInput("goes_on", tensor::DType::Bool, tensor::Shape{});
     base::ValueId x = body.addInput("state", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto add = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs) {
-        const base::ValueId result = body.addResult(name + "_out");
-        body.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
-        return result;
+        return body.addOp(op, name, std::move(inputs), name + "_out");
     };
     x = add("MatMul", "fc", {x, body.addConstant("w", randomTensor({4, 4}, 1))});
     x = add("Relu", "relu", {add("Add", "bias", {x, body.addConstant("b", randomTensor({4}, 2))})});
@@ -91,19 +82,11 @@ std::shared_ptr<const graph::Graph> rounds()
     body.addOutput(still);
     body.addOutput(x);
     auto inner = std::make_shared<const graph::Graph>(std::move(body).build().value());
-    graph::GraphBuilder builder("rounds");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("rounds", 17);
     const auto start = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto most = builder.addConstant("most", Tensor::scalar<std::int64_t>(2));
-    const auto y = builder.addResult("y");
-    builder.addNode({"Loop",
-                     "",
-                     "loop",
-                     "",
-                     17,
-                     {most, base::ValueId(), start},
-                     {y},
-                     {{"body", graph::Subgraph{std::move(inner), 0}}}});
+    const auto y = builder.addOp("Loop", "loop", {most, base::ValueId(), start}, "y",
+                                 {{"body", graph::Subgraph{std::move(inner), 0}}});
     builder.addOutput(y);
     return std::make_shared<const graph::Graph>(std::move(builder).build().value());
 }
@@ -111,8 +94,7 @@ std::shared_ptr<const graph::Graph> rounds()
 /// An LSTM over three steps; the sum of its last state and cell is the output.
 engine::LoadedModel series(bool isCoupled)
 {
-    graph::GraphBuilder builder("series");
-    builder.setOpset("", 14);
+    graph::GraphBuilder builder("series", 14);
     const graph::ValueId x = builder.addInput("x", tensor::DType::Float32, {3, 1, 2});
     const graph::ValueId w = builder.addConstant("w", randomTensor({1, 8, 2}, 1));
     const graph::ValueId r = builder.addConstant("r", randomTensor({1, 8, 2}, 2));
@@ -170,8 +152,7 @@ private slots:
         const auto ofFused = engine::explain(fused, request());
         const auto ofPlain = engine::explain(plain, request());
         QVERIFY(ofFused.ok() && ofPlain.ok());
-        const auto opened = engine::openFused(fused, request(), *ofFused, {"all"});
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(opened, engine::openFused(fused, request(), *ofFused, {"all"}));
         QCOMPARE(opened->size(), std::size_t{2});
         int compared = 0;
         for (const engine::OpenedFused& one : *opened) {
@@ -192,8 +173,7 @@ private slots:
     {
         const engine::LoadedModel fused = loaded({});
         const auto result = engine::explain(fused, request());
-        const auto opened = engine::openFused(fused, request(), *result, {"fc2"});
-        QVERIFY(opened.ok());
+        RETRO_MADE(opened, engine::openFused(fused, request(), *result, {"fc2"}));
         const lrp::OpenedNode& node = opened->front().opened;
         QCOMPARE(node.values.size(), std::size_t{3});
         QCOMPARE(node.values[0].name, std::string("relu_out"));
@@ -215,10 +195,8 @@ private slots:
         ask.inputs = {randomTensor({1, 1, 5, 4}, 77)};
         ask.target = engine::parseTarget("y:0,0,3,1").value();
         ask.composite = "attnlrp";
-        const auto result = engine::explain(model, ask);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
-        const auto opened = engine::openFused(model, ask, *result, {"attend"});
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(result, engine::explain(model, ask));
+        RETRO_MADE(opened, engine::openFused(model, ask, *result, {"attend"}));
         QCOMPARE(engine::openFused(model, ask, *result, {"all"})->size(), std::size_t{1});
         const auto listed = engine::composedNodes(model, *result->model);
         QCOMPARE(listed.size(), std::size_t{1});
@@ -250,8 +228,7 @@ private slots:
     {
         for (const bool isFused : {true, false}) {
             const engine::LoadedModel model = loaded(isFused ? rewrite::RewriteOptions{} : rewrite::noRewrites());
-            const auto result = engine::explain(model, request());
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(model, request()));
             const auto summary = engine::summaryJson(model, request(), *result);
             QCOMPARE(summary.contains("rewrites"), isFused);
             const auto steps = isFused ? summary["rewrites"] : nlohmann::ordered_json::array();
@@ -275,12 +252,9 @@ private slots:
         QCOMPARE(fused.rewritten.fusedInBodies.size(), std::size_t{1});
         engine::LoadedModel plain;
         plain.rewritten = rewrite::rewrite(rounds(), rewrite::noRewrites()).value();
-        const auto ofFused = engine::explain(fused, ask);
-        QVERIFY2(ofFused.ok(), ofFused.ok() ? "" : ofFused.error().text().c_str());
-        const auto ofPlain = engine::explain(plain, ask);
-        QVERIFY2(ofPlain.ok(), ofPlain.ok() ? "" : ofPlain.error().text().c_str());
-        const auto opened = engine::openFused(fused, ask, *ofFused, {"all"});
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(ofFused, engine::explain(fused, ask));
+        RETRO_MADE(ofPlain, engine::explain(plain, ask));
+        RETRO_MADE(opened, engine::openFused(fused, ask, *ofFused, {"all"}));
         QCOMPARE(opened->size(), std::size_t{2});
         QCOMPARE(engine::composedNodes(fused, ask, *ofFused)->size(), std::size_t{2});
         for (std::size_t round = 0; round < opened->size(); ++round) {
@@ -319,8 +293,7 @@ private slots:
                                              std::pair{engine::EngineKind::Oracle, execute::SavePolicy::All}}) {
                 ask.engine = kind;
                 ask.save = save;
-                const auto result = engine::explain(model, ask);
-                QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+                RETRO_MADE(result, engine::explain(model, ask));
                 found.push_back(result->relevance[result->model->graph().findValue("x")->index()]);
             }
             QVERIFY(found[0].isValid() && found[0].at(0) != 0);
@@ -343,10 +316,8 @@ private slots:
         ask.inputs = {randomTensor({3, 1, 2}, 77)};
         ask.target = engine::parseTarget("y:0,0,1").value();
         ask.composite = "epsilon";
-        const auto result = engine::explain(model, ask);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
-        const auto opened = engine::openFused(model, ask, *result, {"lstm"});
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(result, engine::explain(model, ask));
+        RETRO_MADE(opened, engine::openFused(model, ask, *result, {"lstm"}));
         const lrp::OpenedNode& node = opened->front().opened;
         std::size_t gates = 0;
         for (std::size_t i = 0; i < node.rules.size(); ++i) {
@@ -367,10 +338,7 @@ private slots:
     {
         const engine::LoadedModel fused = loaded({});
         const auto result = engine::explain(fused, request());
-        const auto opened = engine::openFused(fused, request(), *result, {"relu"});
-        QVERIFY(!opened.ok());
-        QVERIFY(opened.error().code == base::ErrorCode::Usage);
-        QVERIFY(opened.error().text().find("relu") != std::string::npos);
+        RETRO_REFUSED(engine::openFused(fused, request(), *result, {"relu"}), base::ErrorCode::Usage, "relu");
     }
 };
 

@@ -7,8 +7,6 @@
 
 #include <QtTest>
 
-#include <cmath>
-
 using namespace retro;
 using tensor::DType;
 using tensor::Tensor;
@@ -24,12 +22,9 @@ Tensor tensorOf(const tensor::Shape& shape, const std::vector<float>& values)
 /// y = h + relu(h), h = x W: the residual raises a promise.
 engine::LoadedModelPointer residual()
 {
-    graph::GraphBuilder builder("residual");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("residual", 18);
     const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs) {
-        const base::ValueId result = builder.addResult(name);
-        builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(inputs), name);
     };
     const base::ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{1, 3});
     const base::ValueId w = builder.addConstant("w", tensorOf({3, 3}, {1, -2, 3, 0.5F, 1, -1, 2, 0.25F, 1}));
@@ -56,17 +51,14 @@ class OracleCheckTest : public QObject
 private slots:
     void aRunEqualsTheOracle()
     {
-        const auto model = residual();
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, residual());
         for (const char* composite : {"epsilon", "dynamic", "gradient", "gradient_x_input"}) {
             engine::ExplainRequest request = question(composite);
             request.record = true;
             request.keepValues = true;
-            const auto result = engine::explain(*model, request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, request));
             for (const auto& relevance : {result->relevance, engine::finalRelevance(*result->run)}) {
-                const auto check = engine::checkAgainstOracle(*model, request, relevance);
-                QVERIFY2(check.ok(), check.ok() ? "" : check.error().text().c_str());
+                RETRO_MADE(check, engine::checkAgainstOracle(*model, request, relevance));
                 QVERIFY2(check->holds(), check->text().c_str());
                 QVERIFY2(check->values >= 4, check->text().c_str());
                 QCOMPARE(check->unknown, std::size_t{0});
@@ -83,8 +75,7 @@ private slots:
         Tensor& own = relevance[x->index()];
         own = tensorOf({1, 3}, {static_cast<float>(own.at(0)), std::nextafterf(static_cast<float>(own.at(1)), 9),
                                 static_cast<float>(own.at(2))});
-        const auto check = engine::checkAgainstOracle(*model, request, relevance);
-        QVERIFY(check.ok());
+        RETRO_MADE(check, engine::checkAgainstOracle(*model, request, relevance));
         QVERIFY(!check->holds());
         QCOMPARE(check->equal + 1, check->values);
         QCOMPARE(check->where, std::string("x"));

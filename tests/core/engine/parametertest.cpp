@@ -68,19 +68,14 @@ double largestDifference(const Tensor& a, const Tensor& b)
 /// y = relu(x·W)·W, where one constant is read twice.
 engine::LoadedModelPointer twice(const std::vector<float>& weights)
 {
-    graph::GraphBuilder builder("twice");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("twice", 13);
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
     const base::ValueId w = builder.addConstant("W", Tensor::of<float>({2, 2}, weights));
     const base::ValueId unread = builder.addConstant("unread", Tensor::scalar(1.0F));
-    const base::ValueId first = builder.addResult("first");
-    const base::ValueId act = builder.addResult("act");
-    const base::ValueId y = builder.addResult("y");
-    const base::ValueId beside = builder.addResult("beside");
-    builder.addNode({"MatMul", "", "one", "", 13, {x, w}, {first}, {}});
-    builder.addNode({"Relu", "", "relu", "", 13, {first}, {act}, {}});
-    builder.addNode({"MatMul", "", "two", "", 13, {act, w}, {y}, {}});
-    builder.addNode({"Mul", "", "aside", "", 13, {first, unread}, {beside}, {}});
+    const base::ValueId first = builder.addOp("MatMul", "one", {x, w}, "first");
+    const base::ValueId act = builder.addOp("Relu", "relu", {first}, "act");
+    const base::ValueId y = builder.addOp("MatMul", "two", {act, w}, "y");
+    const base::ValueId beside = builder.addOp("Mul", "aside", {first, unread}, "beside");
     builder.addOutput(y);
     builder.addOutput(beside);
     auto model = std::make_shared<engine::LoadedModel>();
@@ -125,11 +120,9 @@ private slots:
     {
         QFETCH(QString, sample);
         QFETCH(QString, composite);
-        const auto model = loadSample(qPrintable(sample));
-        QVERIFY(model);
+        RETRO_MADE(model, loadSample(qPrintable(sample)));
         engine::ExplainRequest request = questionOf(*model, qPrintable(composite));
-        const auto promise = engine::explain(*model, request);
-        QVERIFY2(promise.ok(), promise.ok() ? "" : promise.error().text().c_str());
+        RETRO_MADE(promise, engine::explain(*model, request));
         const std::map<std::string, Tensor> expected = byName(*promise);
         QVERIFY(std::ranges::count_if(expected, [](const auto& one) { return one.second.isValid(); }) > 5);
         std::vector<engine::ExplainRequest> others(3, request);
@@ -137,8 +130,7 @@ private slots:
         others[1].engine = engine::EngineKind::Compiled;
         others[2].save = execute::SavePolicy::All; // no value comes from another forward pass
         for (const engine::ExplainRequest& other : others) {
-            const auto result = engine::explain(*model, other);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::explain(*model, other));
             for (const auto& [name, relevance] : byName(*result)) {
                 const Tensor& known = expected.at(name);
                 QVERIFY2(relevance.isValid() == known.isValid() && (!known.isValid() || relevance.bitEqual(known)),
@@ -157,10 +149,8 @@ private slots:
     void firstWeightsCarryWhatTheInputGets()
     {
         for (const char* composite : {"epsilon_plus_flat", "epsilon_gamma_box", "epsilon_plus"}) {
-            const auto model = loadSample("clever-hans/clever-hans");
-            QVERIFY(model);
-            const auto result = engine::explain(*model, questionOf(*model, composite));
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(model, loadSample("clever-hans/clever-hans"));
+            RETRO_MADE(result, engine::explain(*model, questionOf(*model, composite)));
             const double carried = ops::algebra::sum(byName(*result).at("stem.input.conv.weight.merged"));
             QVERIFY2(std::abs(carried - result->relevanceInputs) <= 1e-10 * std::abs(carried), composite);
         }
@@ -177,19 +167,15 @@ private slots:
     void gradientsAreThoseOfTheTape()
     {
         QFETCH(QString, sample);
-        const auto model = loadSample(qPrintable(sample), rewrite::noRewrites());
-        QVERIFY(model);
+        RETRO_MADE(model, loadSample(qPrintable(sample), rewrite::noRewrites()));
         engine::ExplainRequest request = questionOf(*model, "gradient");
         request.start.kind = engine::StartKind::One;
-        const auto found = engine::explain(*model, request);
-        QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
-        const auto opened = engine::openParameters(model, request.inputs);
-        QVERIFY(opened.ok());
+        RETRO_MADE(found, engine::explain(*model, request));
+        RETRO_MADE(opened, engine::openParameters(model, request.inputs));
         engine::GradientRequest asked;
         asked.inputs = opened->inputs;
         asked.precision = execute::Precision::Double;
-        const auto gradients = engine::gradient(*opened->model, asked);
-        QVERIFY2(gradients.ok(), gradients.ok() ? "" : gradients.error().text().c_str());
+        RETRO_MADE(gradients, engine::gradient(*opened->model, asked));
         std::map<std::string, Tensor> byTape;
         for (std::size_t i = 0; i < gradients->gradients.size(); ++i) {
             const graph::Graph& graph = gradients->model->graph();
@@ -222,8 +208,7 @@ private slots:
     void aConstantOfTwoNodesGetsTheSum()
     {
         const auto model = twice({1, -1, 1, 1});
-        const auto result = engine::explain(*model, questionOfTwice());
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, questionOfTwice()));
         QCOMPARE(result->parameters.size(), std::size_t(2));
         // Second layer: 3 and 1 through column 0. First: (3, 1) shared by 1·1 + 2·1 = 3 and −1 + 2 = 1.
         QVERIFY(result->parameters[0].relevance.bitEqual(Tensor::of<float>({2, 2}, std::vector<float>{4, -1, 3, 2})));
@@ -241,8 +226,7 @@ private slots:
         request.start.kind = engine::StartKind::One;
         request.inputs = {Tensor::of<float>({1, 2}, std::vector<float>{1e30F, 1})};
         const auto result = engine::explain(*model, request);
-        QVERIFY(!result.ok());
-        QCOMPARE(result.error().code, base::ErrorCode::Engine);
+        RETRO_REFUSED(result, base::ErrorCode::Engine);
         for (const char* word : {"\"W\"", "\"one\"", "inf", "gradient", "--go-on"}) {
             QVERIFY2(result.error().text().find(word) != std::string::npos, result.error().text().c_str());
         }

@@ -122,18 +122,15 @@ class PartialModelTest : public QObject
 private slots:
     void anUnknownOperatorBlocksWhatIsBehindItAlone()
     {
-        const auto model = sideBranch();
-        QVERIFY(model);
-        const auto result = explained(*model);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(model, sideBranch());
+        RETRO_MADE(result, explained(*model));
         QCOMPARE(targetOf(*result), std::string("fc_out"));
         QVERIFY(says(result->warnings, "'odd' (Odd) and 1 node behind left out"));
         QVERIFY(says(result->warnings, "\"behind_out\" is not computed"));
 
         Net whole;
         whole.output(whole.node("MatMul", "fc", {whole.x, whole.weights("w")}));
-        const auto plain = explained(*whole.load());
-        QVERIFY(plain.ok());
+        RETRO_MADE(plain, explained(*whole.load()));
         const Tensor& a = result->relevance[result->model->graph().inputs()[0].index()];
         const Tensor& b = plain->relevance[plain->model->graph().inputs()[0].index()];
         QVERIFY(std::ranges::equal(a.span<float>(), b.span<float>()));
@@ -147,8 +144,7 @@ private slots:
             for (const base::ValueId value : net.normOfSum(columns)) {
                 net.output(value);
             }
-            const auto model = net.load();
-            QVERIFY(model);
+            RETRO_MADE(model, net.load());
             const auto made = engine::runForward(*model, someInput(), execute::Precision::Float);
             QCOMPARE(made.ok(), columns == 3);
             QVERIFY(made.ok() || made.error().text().find("norm/") != std::string::npos);
@@ -161,7 +157,7 @@ private slots:
         const auto refused = explained(*model, "behind_out");
         QVERIFY(!refused.ok() && refused.error().code == base::ErrorCode::Input);
         const std::string text = refused.error().text();
-        QVERIFY2(text.find("behind_out") != std::string::npos && text.find("Odd") != std::string::npos, text.c_str());
+        RETRO_SAYS(text, "behind_out", "Odd");
         QVERIFY(explained(*model, "fc_out:0,1").ok());
     }
 
@@ -174,7 +170,7 @@ private slots:
         const auto refused = explained(*model);
         QVERIFY(!refused.ok() && refused.error().text().find("Odd") != std::string::npos);
         const auto inside = explained(*model, "fc_out"); // another target is explained
-        QVERIFY2(inside.ok(), inside.ok() ? "" : inside.error().text().c_str());
+        RETRO_OK(inside);
         QCOMPARE(targetOf(*inside), std::string("fc_out"));
     }
 
@@ -183,11 +179,9 @@ private slots:
         const auto model = sideBranch();
         engine::GradientRequest request;
         request.inputs = someInput();
-        const auto gradient = engine::gradient(*model, request);
-        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        RETRO_MADE(gradient, engine::gradient(*model, request));
         QVERIFY(says(gradient->target.notes, "Odd"));
-        const auto run = engine::runForward(*model, someInput(), execute::Precision::Float);
-        QVERIFY(run.ok());
+        RETRO_MADE(run, engine::runForward(*model, someInput(), execute::Precision::Float));
         QCOMPARE(run->names, (std::vector<std::string>{"fc_out"}));
         QCOMPARE(run->outputs.size(), std::size_t{1});
         QVERIFY(says(run->leftOut, "Odd"));
@@ -201,10 +195,8 @@ private slots:
         net.output(label, tensor::DType::Int64);
         net.output(net.node("Cast", "labelled", {label}, {}, {{"to", std::int64_t{1}}}));
         net.output(scores);
-        const auto model = net.load();
-        QVERIFY(model);
-        const auto result = explained(*model);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(model, net.load());
+        RETRO_MADE(result, explained(*model));
         QCOMPARE(targetOf(*result), std::string("fc_out"));
         QVERIFY(says(result->warnings, "\"label_out\" is int64"));
         QVERIFY(says(result->warnings, "\"labelled_out\" depends on no floating input"));
@@ -231,8 +223,7 @@ private slots:
         net.output(scores);
         net.output(net.node("Transpose", "turned", {scores}, {}, {{"perm", std::vector<std::int64_t>{0, 1, 2}}}));
         const auto model = net.load();
-        const auto result = explained(*model);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, explained(*model));
         QVERIFY(says(result->warnings, "turned"));
         QVERIFY(!explained(*model, "turned_out").ok());
     }
@@ -250,20 +241,17 @@ private slots:
         formats::samples::addValueInfo(*file.mutable_graph()->add_output(), "minus");
         const std::filesystem::path path = folder.filePath(QStringLiteral("m.onnx")).toStdString();
         QVERIFY(base::writeFile(path, formats::samples::bytesOf(file)).ok());
-        const auto model = engine::loadModel(path);
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::loadModel(path));
         QVERIFY((*model)->notes.absent.contains("w"));
 
         const auto refused = explained(**model, "y");
         QVERIFY(!refused.ok());
         const std::string text = refused.error().text();
-        QVERIFY2(text.find("'w'") != std::string::npos && text.find("weights.bin") != std::string::npos, text.c_str());
-        const auto other = explained(**model);
-        QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
+        RETRO_SAYS(text, "'w'", "weights.bin");
+        RETRO_MADE(other, explained(**model));
         QCOMPARE(targetOf(*other), std::string("minus"));
 
-        const auto planned = engine::planningGraphOf(**model, {{"N", 2}});
-        QVERIFY2(planned.ok(), planned.ok() ? "" : planned.error().text().c_str());
+        RETRO_MADE(planned, engine::planningGraphOf(**model, {{"N", 2}}));
         QCOMPARE(planned->constantBytes, std::uint64_t{12});
         QVERIFY(!says(planned->warnings, "as the graph states it")); // it was bound
     }
@@ -275,15 +263,13 @@ private slots:
         formats::samples::addValueInfo(*file.mutable_graph()->add_input(), "w");
         const std::filesystem::path path = folder.filePath(QStringLiteral("m.onnx")).toStdString();
         QVERIFY(base::writeFile(path, formats::samples::bytesOf(file)).ok());
-        const auto model = engine::loadModel(path);
-        QVERIFY(model.ok());
+        RETRO_MADE(model, engine::loadModel(path));
         const auto sumWith = [](const engine::LoadedModel& with) {
             const auto run = engine::runForward(with, someInput(), execute::Precision::Float);
             return run.ok() ? run->outputs[0].at(0) : -1;
         };
         QCOMPARE(sumWith(**model), static_cast<double>(0.3F + 1.0F));
-        const auto given = engine::withGiven(*model, {{"w", Tensor::of<float>({3}, std::array<float, 3>{5, 6, 7})}});
-        QVERIFY2(given.ok(), given.ok() ? "" : given.error().text().c_str());
+        RETRO_MADE(given, engine::withGiven(*model, {{"w", Tensor::of<float>({3}, std::array<float, 3>{5, 6, 7})}}));
         QCOMPARE(sumWith(**given), static_cast<double>(0.3F + 5.0F));
         QVERIFY(!engine::withGiven(*model, {{"x", Tensor::scalar(1.0F)}}).ok());
         QVERIFY(!engine::withGiven(*model, {{"w", Tensor::scalar(1.0F)}}).ok());

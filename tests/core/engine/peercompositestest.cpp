@@ -28,12 +28,10 @@ class PeerCompositesTest : public QObject
 private slots:
     void initTestCase()
     {
-        const auto model = engine::loadModel(kFolder / "net.onnx");
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::loadModel(kFolder / "net.onnx"));
         m_model = *model;
         m_input = tensor::readNpy(kFolder / "x.npy").value();
-        const auto relevance = tensor::readNpz(kFolder / "relevance.npz");
-        QVERIFY2(relevance.ok(), relevance.ok() ? "" : relevance.error().text().c_str());
+        RETRO_MADE(relevance, tensor::readNpz(kFolder / "relevance.npz"));
         m_relevance = *relevance;
     }
 
@@ -54,8 +52,7 @@ private slots:
         request.inputs = {m_input};
         request.composite = composite.toStdString();
         request.precision = execute::Precision::Double;
-        const auto result = engine::explain(*m_model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*m_model, request));
         const Tensor& ours = result->relevance[result->model->graph().inputs()[0].index()];
         const Tensor& peer = m_relevance.find(composite.toStdString())->second;
         QCOMPARE(ours.shape(), peer.shape());

@@ -37,8 +37,7 @@ private slots:
         engine::PictureOptions options;
         options.mean = {0.0, 0.2, 0.0};
         options.deviation = {1.0, 2.0, 1.0};
-        const auto tensor = engine::pictureToInput(picture, inputOf({0, 3, 1, 2}), options);
-        QVERIFY(tensor.ok());
+        RETRO_MADE(tensor, engine::pictureToInput(picture, inputOf({0, 3, 1, 2}), options));
         QCOMPARE(tensor->shape(), (tensor::Shape{1, 3, 1, 2}));
         QCOMPARE(tensor->at(0), 0.0);
         QCOMPARE(tensor->at(1), 1.0);
@@ -53,8 +52,7 @@ private slots:
         engine::PictureOptions options;
         options.layout = "NHWC";
         options.channels = "BGR";
-        const auto tensor = engine::pictureToInput(picture, inputOf({1, 1, 1, 3}), options);
-        QVERIFY(tensor.ok());
+        RETRO_MADE(tensor, engine::pictureToInput(picture, inputOf({1, 1, 1, 3}), options));
         QVERIFY(std::abs(tensor->at(0) - 0.2) < 1e-6);
         QCOMPARE(tensor->at(2), 1.0);
     }
@@ -73,9 +71,7 @@ private slots:
     {
         const PixelArray picture{1, 1, {0, 0, 0}};
         QVERIFY(!engine::pictureToInput(picture, inputOf({1, 16}), {}).ok());
-        const auto refused = engine::pictureToInput(picture, inputOf({1, 5, 8, 8}), {});
-        QVERIFY(!refused.ok());
-        QVERIFY(refused.error().text().find("image") != std::string::npos);
+        RETRO_REFUSED(engine::pictureToInput(picture, inputOf({1, 5, 8, 8}), {}), "image");
     }
 };
 

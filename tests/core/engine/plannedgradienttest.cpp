@@ -59,13 +59,11 @@ private slots:
         QFETCH(QString, sample);
         const Question question = questionOf(qPrintable(sample));
         QVERIFY(question.model && !question.request.inputs.empty());
-        const auto tape = engine::gradient(*question.model, question.request);
-        QVERIFY(tape.ok());
+        RETRO_MADE(tape, engine::gradient(*question.model, question.request));
         for (const char* strategy : {"store_all", "recompute_all", "chen_sqrt", "fast"}) {
             engine::PlanOptions wish;
             wish.strategy = strategy;
-            const auto made = engine::plannedGradient(*question.model, question.request, wish);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::plannedGradient(*question.model, question.request, wish));
             QVERIFY2(isSame(tape.value(), made->gradient), strategy);
             const runtime::Profile profile = runtime::profileOf(made->run);
             QCOMPARE(profile.measuredPeak, profile.predictedPeak);
@@ -78,14 +76,12 @@ private slots:
     {
         const Question question = questionOf("one-segment/one-segment");
         engine::PlanOptions wish;
-        const auto all = engine::plannedGradient(*question.model, question.request, wish);
-        QVERIFY(all.ok());
+        RETRO_MADE(all, engine::plannedGradient(*question.model, question.request, wish));
         const std::uint64_t floor = all->chosen.search->floor;
         const std::uint64_t most = all->chosen.storeAllPeak;
         QVERIFY(floor < most);
         wish.budget = std::to_string(floor + (most - floor) / 2);
-        const auto made = engine::plannedGradient(*question.model, question.request, wish);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::plannedGradient(*question.model, question.request, wish));
         QVERIFY(made->run.peak <= std::stoull(wish.budget));
         QVERIFY(made->run.predicted.recomputations > 0);
         QVERIFY(isSame(all->gradient, made->gradient));
@@ -95,13 +91,10 @@ private slots:
         wish = {};
         wish.file = folder.filePath("plan.json").toStdString();
         QVERIFY(base::writeFile(wish.file, schedule::toPlanJson(made->program->graph(), made->chosen.plan)).ok());
-        const auto again = engine::plannedGradient(*question.model, question.request, wish);
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        RETRO_MADE(again, engine::plannedGradient(*question.model, question.request, wish));
         QCOMPARE(again->run.peak, made->run.peak);
         const Question other = questionOf("marked-step/marked-step");
-        const auto wrong = engine::plannedGradient(*other.model, other.request, wish);
-        QVERIFY(!wrong.ok());
-        QVERIFY(QString::fromStdString(wrong.error().text()).contains("a plan is of one graph"));
+        RETRO_REFUSED(engine::plannedGradient(*other.model, other.request, wish), "a plan is of one graph");
     }
 
     void whatCannotBeMetIsSaid()

@@ -173,11 +173,9 @@ private slots:
         const Question question = tests::questionOf<engine::GradientRequest>(qPrintable(sample));
         QVERIFY(question.model);
         engine::GradientGraphForm form{true};
-        const auto plain = write("plain.json", question, form);
-        QVERIFY(plain);
+        RETRO_MADE(plain, write("plain.json", question, form));
         setWay(form, way);
-        const auto joint = write("joint.json", question, form);
-        QVERIFY(joint);
+        RETRO_MADE(joint, write("joint.json", question, form));
         Named known = inputsOf(*question.model->rewritten.before, question.request.inputs);
         const std::string& seed = plain->gradient.seed;
         known[seed] = seedFor(*plain->gradient.graph, seed);
@@ -188,8 +186,7 @@ private slots:
         form.isJoined = false;
         const auto apart = write("apart.json", question, form);
         QVERIFY(apart && !apart->forwardFile.empty());
-        const auto forward = formats::readModelFile(apart->forwardFile);
-        QVERIFY2(forward.ok(), forward.ok() ? "" : forward.error().text().c_str());
+        RETRO_MADE(forward, formats::readModelFile(apart->forwardFile));
         Named both = run(*forward, known);
         QVERIFY(!both.empty());
         known.insert(both.begin(), both.end());
@@ -222,12 +219,10 @@ private slots:
         const Question question = tests::questionOf<engine::GradientRequest>("clever-hans/clever-hans");
         engine::GradientGraphForm form{true};
         setWay(form, "recompute_all");
-        const auto made = write("again.onnx", question, form);
-        QVERIFY(made);
+        RETRO_MADE(made, write("again.onnx", question, form));
         const auto isAgain = [](const graph::Value& value) { return value.name.ends_with("~2"); };
         QVERIFY(std::ranges::any_of(made->gradient.graph->values(), isAgain));
-        const auto read = formats::readModelFile(m_folder.filePath("again.onnx").toStdString());
-        QVERIFY(read.ok());
+        RETRO_MADE(read, formats::readModelFile(m_folder.filePath("again.onnx").toStdString()));
         for (const graph::Node& node : (*read)->nodes()) {
             QVERIFY2(node.metadata.contains(engine::kStepKey), node.name.c_str());
         }

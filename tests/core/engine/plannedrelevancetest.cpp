@@ -56,8 +56,7 @@ private slots:
         QFETCH(QString, sample);
         Question question = questionOf(qPrintable(sample));
         QVERIFY(question.model && !question.request.inputs.empty());
-        const auto expected = engine::explain(*question.model, question.request);
-        QVERIFY(expected.ok());
+        RETRO_MADE(expected, engine::explain(*question.model, question.request));
         QVERIFY(!expected->planSaving);
         std::map<std::string, std::int64_t> keptBytes;
         for (const char* strategy : {"store_all", "recompute_all", "chen_sqrt"}) {
@@ -70,7 +69,7 @@ private slots:
             if (!made.ok() && made.error().code == base::ErrorCode::Engine) {
                 continue; // needs more than store-all: no plan of that strategy
             }
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_OK(made);
             QCOMPARE(tests::differenceOf(*expected, *made), std::string());
             QVERIFY(made->planSaving);
             keptBytes[strategy] = made->planSaving->keptBytes;
@@ -91,8 +90,7 @@ private slots:
     {
         QFETCH(QString, sample);
         Question question = questionOf(qPrintable(sample));
-        const auto expected = engine::explain(*question.model, question.request);
-        QVERIFY(expected.ok());
+        RETRO_MADE(expected, engine::explain(*question.model, question.request));
         question.request.save = execute::SavePolicy::Plan;
         std::size_t fitting = 0;
         for (const char* budget : {"100%", "85%", "70%", "1%"}) {
@@ -160,21 +158,18 @@ private slots:
         QFETCH(QStringList, targets);
         Question question = questionOf(qPrintable(sample));
         for (qsizetype i = 0; i < targets.size(); ++i) {
-            const auto target = engine::parseTarget(targets[i].toStdString());
-            QVERIFY(target.ok());
+            RETRO_MADE(target, engine::parseTarget(targets[i].toStdString()));
             (i == 0 ? question.request.target : question.request.alsoTargets.emplace_back()) = *target;
         }
         compareOracles(question);
         // The traversal with what such a plan keeps, too.
-        const auto expected = engine::explain(*question.model, question.request);
-        QVERIFY2(expected.ok(), expected.ok() ? "" : expected.error().text().c_str());
+        RETRO_MADE(expected, engine::explain(*question.model, question.request));
         question.request.save = execute::SavePolicy::Plan;
         engine::PlanOptions wish;
         wish.strategy = "chen_sqrt";
         question.request.keptByPlan = engine::keptBy(wish);
         question.request.record = true;
-        const auto made = engine::explain(*question.model, question.request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(*question.model, question.request));
         QCOMPARE(tests::differenceOf(*expected, *made), std::string());
         QVERIFY(made->planSaving);
     }
@@ -193,10 +188,7 @@ private slots:
         for (const engine::EngineKind kind :
              {engine::EngineKind::Promise, engine::EngineKind::Oracle, engine::EngineKind::Compiled}) {
             none.request.engine = kind;
-            const auto made = engine::explain(*none.model, none.request);
-            QVERIFY(!made.ok());
-            QCOMPARE(made.error().code, base::ErrorCode::Usage);
-            QVERIFY(made.error().text().find("nothing is to be saved") != std::string::npos);
+            RETRO_REFUSED(engine::explain(*none.model, none.request), base::ErrorCode::Usage, "nothing is to be saved");
         }
     }
 
@@ -204,8 +196,7 @@ private:
     static void compareOracles(Question question)
     {
         question.request.engine = engine::EngineKind::Oracle;
-        const auto expected = engine::explain(*question.model, question.request);
-        QVERIFY(expected.ok());
+        RETRO_MADE(expected, engine::explain(*question.model, question.request));
         for (const char* strategy : {"store_all", "fast"}) {
             engine::PlanOptions wish;
             wish.strategy = strategy;
@@ -222,8 +213,7 @@ private:
                 ++seen;
                 return base::Result<void>();
             };
-            const auto made = engine::explain(*question.model, question.request);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::explain(*question.model, question.request));
             QCOMPARE(wrong, std::string());
             QCOMPARE(seen, static_cast<std::size_t>(std::ranges::count_if(
                                expected->relevance, [](const Tensor& one) { return one.isValid(); })));

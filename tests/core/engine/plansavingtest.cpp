@@ -15,7 +15,6 @@
 #include <QTemporaryDir>
 
 #include <algorithm>
-#include <numeric>
 
 using namespace retro;
 using event::EventKind;
@@ -73,20 +72,16 @@ private slots:
         QFETCH(QString, budget);
         Question question = questionOf(sample);
         QVERIFY(question.model);
-        const auto planned = engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Relevance);
-        QVERIFY2(planned.ok(), planned.ok() ? "" : planned.error().text().c_str());
-        const auto expected = engine::explain(*question.model, question.request);
-        QVERIFY(expected.ok());
+        RETRO_MADE(planned, engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Relevance));
+        RETRO_MADE(expected, engine::explain(*question.model, question.request));
         const auto made = underPlan(question, budget);
         QVERIFY2(made, "no plan within that budget");
         QCOMPARE(tests::differenceOf(*expected, *made), std::string());
         QVERIFY(made->runPlan && made->run);
         QVERIFY(trace::Timeline::open(made->run).ok());
 
-        const auto restored = engine::restorePlan(*made->runPlan, "run");
-        QVERIFY2(restored.ok(), restored.ok() ? "" : restored.error().text().c_str());
-        const auto foretold = engine::forecastSaving(*planned->subject, *planned->program, *restored->result.plan);
-        QVERIFY2(foretold.ok(), foretold.ok() ? "" : foretold.error().text().c_str());
+        RETRO_MADE(restored, engine::restorePlan(*made->runPlan, "run"));
+        RETRO_MADE(foretold, engine::forecastSaving(*planned->subject, *planned->program, *restored->result.plan));
         const engine::PlanSaving& saving = *made->planSaving;
         engine::SavingForecast counted;
         counted.kept = saving.kept.size();
@@ -111,8 +106,7 @@ private slots:
     void droppedValuesAreSeenToGo()
     {
         Question question = questionOf(QStringLiteral("clever-hans/clever-hans"));
-        const auto made = underPlan(question, QStringLiteral("80%"));
-        QVERIFY(made);
+        RETRO_MADE(made, underPlan(question, QStringLiteral("80%")));
         const trace::Run& run = *made->run;
         for (const trace::DroppedValue& one : made->planSaving->dropped) {
             const auto isOf = [&](EventKind kind) {
@@ -138,13 +132,11 @@ private slots:
     void theRunFileKeepsIt()
     {
         Question question = questionOf(QStringLiteral("clever-hans/clever-hans"));
-        const auto made = underPlan(question, QStringLiteral("80%"));
-        QVERIFY(made);
+        RETRO_MADE(made, underPlan(question, QStringLiteral("80%")));
         const QTemporaryDir folder;
         const std::string file = folder.filePath(QStringLiteral("plan.retro")).toStdString();
         QVERIFY(trace::writeRecorded(file, {made->run, {}, made->runPlan}).ok());
-        const auto read = trace::readRecorded(file);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, trace::readRecorded(file));
         QVERIFY(read->plan && *read->plan == *made->runPlan);
         QVERIFY(!read->plan->dropped.empty() && !read->plan->attempts.empty());
         // A run without a plan has none.
@@ -156,8 +148,7 @@ private slots:
     void whatFillsThePeakAddsUp()
     {
         Question question = questionOf(QStringLiteral("clever-hans/clever-hans"));
-        const auto planned = engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Relevance);
-        QVERIFY(planned.ok());
+        RETRO_MADE(planned, engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Relevance));
         const analysis::OpGraph& joint = planned->program->graph();
         const schedule::Plan plan = schedule::planOf(joint, schedule::storeAllSequence(joint));
         const schedule::Simulation run = schedule::simulate(joint, plan);
@@ -177,10 +168,8 @@ private slots:
     void theForwardPassAlone()
     {
         Question question = questionOf(QStringLiteral("clever-hans/clever-hans"));
-        const auto planned = engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Gradient);
-        QVERIFY(planned.ok());
-        const auto alone = engine::forwardAlone(planned->program->joint());
-        QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+        RETRO_MADE(planned, engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Gradient));
+        RETRO_MADE(alone, engine::forwardAlone(planned->program->joint()));
         QCOMPARE(alone->graph.size(), planned->program->forwardCount());
         const schedule::Plan plan = schedule::planOf(alone->graph, schedule::storeAllSequence(alone->graph));
         QVERIFY(schedule::simulate(alone->graph, plan).ok());

@@ -156,8 +156,7 @@ private slots:
         QFETCH(const int, by);
         QFETCH(const QString, source);
         const engine::LoadedModel model = Speaking(static_cast<PlacedBy>(by)).loaded({});
-        const auto limit = engine::positionLimit(model);
-        QVERIFY(limit);
+        RETRO_MADE(limit, engine::positionLimit(model));
         QCOMPARE(limit->count, Speaking::kRows);
         QVERIFY(contains(limit->source, source.toStdString().c_str()));
         QCOMPARE(problem(model, 5, 0), std::string());

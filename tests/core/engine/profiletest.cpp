@@ -81,12 +81,10 @@ class ProfileTest : public QObject
 private slots:
     void aTraversalIsSeenWhole()
     {
-        const auto model = sample();
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, sample());
         engine::ExplainRequest request = question();
         request.record = request.keepValues = true;
-        const auto result = engine::explain(*model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, request));
         const trace::Run& run = *result->run;
         QVERIFY(run.profile != nullptr && run.profile == result->profile);
         QCOMPARE(count(*run.profile, event::Half::Forward, false), run.graph->nodeCount());
@@ -144,7 +142,7 @@ private slots:
                 break;
             }
         }
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_OK(made);
         const trace::Profile& profile = *made->recorded->profile;
         QVERIFY(again > 0);
         QCOMPARE(count(profile, event::Half::Forward, true), again);
@@ -156,8 +154,7 @@ private slots:
         wish.budget = "75%";
         request.keptByPlan = engine::keptBy(wish);
         request.record = true;
-        const auto planned = engine::explain(*model, request);
-        QVERIFY2(planned.ok(), planned.ok() ? "" : planned.error().text().c_str());
+        RETRO_MADE(planned, engine::explain(*model, request));
         const trace::Profile& traversed = *planned->run->profile;
         QVERIFY(count(traversed, event::Half::Forward, true) > 0);
         QVERIFY(count(traversed, event::MemoryChoice::Promise) + count(traversed, event::MemoryChoice::Recompute) > 0);
@@ -186,11 +183,9 @@ private slots:
         const auto model = sample();
         engine::PlanOptions wish;
         wish.seconds = 2;
-        const auto made = engine::recordedPlannedForward(*model, question(), wish);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::recordedPlannedForward(*model, question(), wish));
         engine::ExplainRequest plain = question();
-        const auto explained = engine::explain(*model, plain);
-        QVERIFY(explained.ok());
+        RETRO_MADE(explained, engine::explain(*model, plain));
         QVERIFY(made->outputs[0].bitEqual(explained->outputs[0]));
         QVERIFY(made->recorded->eventCount() > 0 && made->runPlan != nullptr);
         QVERIFY(std::ranges::none_of(made->recorded->events, [](const event::Event& one) {
@@ -204,24 +199,20 @@ private slots:
         QTemporaryDir folder;
         const std::filesystem::path file = (folder.path() + "/forward.retro").toStdString();
         QVERIFY(trace::writeRecorded(file, {made->recorded, {}, made->runPlan}).ok());
-        const auto back = trace::readRecorded(file);
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        RETRO_MADE(back, trace::readRecorded(file));
         QVERIFY(*back->plan == *made->runPlan && back->run->events.size() == made->recorded->events.size());
     }
 
     /// A cell that a rule takes apart is one node of the pass: nodes within it are none of the run's.
     void aCellTakenApartIsOneNode()
     {
-        const auto model = engine::loadModel(RETRO_SOURCE_DIR "/samples/marked-step/marked-step.onnx");
-        QVERIFY(model.ok());
-        const auto series = tensor::readNpy(RETRO_SOURCE_DIR "/samples/marked-step/middle.npy");
-        QVERIFY(series.ok());
+        RETRO_MADE(model, engine::loadModel(RETRO_SOURCE_DIR "/samples/marked-step/marked-step.onnx"));
+        RETRO_MADE(series, tensor::readNpy(RETRO_SOURCE_DIR "/samples/marked-step/middle.npy"));
         engine::ExplainRequest request;
         request.inputs = {*series};
         request.composite = "epsilon";
         request.record = true;
-        const auto result = engine::explain(**model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::explain(**model, request));
         const trace::Run& run = *result->run;
         QCOMPARE(count(*run.profile, event::Half::Forward, false), run.graph->nodeCount());
         for (const trace::ProfileRow& row : run.profile->rows) {
@@ -231,8 +222,7 @@ private slots:
         QTemporaryDir folder;
         const std::filesystem::path file = (folder.path() + "/run.retro").toStdString();
         QVERIFY(trace::writeRun(file, run).ok());
-        const auto back = trace::readRun(file);
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        RETRO_MADE(back, trace::readRun(file));
         QVERIFY(*(*back)->profile == *run.profile);
     }
 
@@ -241,13 +231,11 @@ private slots:
         const auto model = sample();
         engine::ExplainRequest request = question();
         request.record = true;
-        const auto result = engine::explain(*model, request);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, engine::explain(*model, request));
         QTemporaryDir folder;
         const std::filesystem::path file = (folder.path() + "/run.retro").toStdString();
         QVERIFY(trace::writeRun(file, *result->run).ok());
-        const auto back = trace::readRun(file);
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        RETRO_MADE(back, trace::readRun(file));
         QVERIFY((*back)->profile != nullptr);
         QVERIFY(*(*back)->profile == *result->run->profile);
         const auto rows = trace::profileJson(*(*back)->graph, *(*back)->profile);

@@ -116,11 +116,7 @@ engine::ExplainResult explained(const SharedGraph& graph, const rewrite::Rewrite
     engine::ExplainRequest request;
     request.inputs = {randomTensor({1, 2, 5, 5}, 3)};
     request.composite = "epsilon";
-    auto result = engine::explain(model, request);
-    if (!result) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    return tests::made(engine::explain(model, request));
 }
 
 } // namespace
@@ -162,8 +158,7 @@ private slots:
         model.rewritten = rewrite::rewrite(isInteger ? integerGraph() : pairsGraph(), {}).value();
         engine::VerifyRequest request;
         request.inputs = {randomTensor({1, 2, 5, 5}, 3)};
-        const auto result = engine::verify(model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::verify(model, request));
         for (const engine::PropertyResult& one : result->properties) {
             QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
         }

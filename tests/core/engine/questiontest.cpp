@@ -144,8 +144,7 @@ private slots:
         QVERIFY(options.ok() && options->mean.empty() && options->high == 255 && options->channels == "BGR");
         Question written;
         engine::setPreparation(*usual, written);
-        const auto again = engine::pictureOptions(written, nullptr);
-        QVERIFY(again.ok());
+        RETRO_MADE(again, engine::pictureOptions(written, nullptr));
         QCOMPARE(again->mean, usual->mean); // without loss
         Question half;
         half.scale = {"1"};
@@ -189,10 +188,7 @@ private slots:
     {
         for (const engine::Exclusion& pair : engine::exclusions()) {
             const std::vector<engine::Asked> both{{std::string(pair.one), "this"}, {std::string(pair.other), "that"}};
-            const auto refused = engine::checkTogether(both);
-            QVERIFY(!refused.ok());
-            QCOMPARE(refused.error().code, base::ErrorCode::Usage);
-            QVERIFY(refused.error().text().find(pair.reason) != std::string::npos);
+            RETRO_REFUSED(engine::checkTogether(both), base::ErrorCode::Usage, std::string(pair.reason));
             QVERIFY(engine::checkTogether(std::span(both).first(1)).ok());
         }
     }

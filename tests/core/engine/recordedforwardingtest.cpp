@@ -14,7 +14,6 @@
 #include <QtTest>
 
 #include <algorithm>
-#include <map>
 
 using namespace retro::rewrite::testing;
 using namespace retro;
@@ -118,12 +117,10 @@ private slots:
         Question question = sampleQuestion(qPrintable(sample), qPrintable(composite));
         QVERIFY(question.model);
         question.request.record = true;
-        const auto plain = engine::explain(*question.model, question.request);
-        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        RETRO_MADE(plain, engine::explain(*question.model, question.request));
         for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild, ForwardStrategy::Compress}) {
             question.request.forwarding = wishOf(strategy);
-            const auto made = engine::explain(*question.model, question.request);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::explain(*question.model, question.request));
             QCOMPARE(tests::differenceOf(*plain, *made), std::string());
             QCOMPARE(made->counts.promises, 0U);
             QVERIFY(made->forwarding);
@@ -132,8 +129,7 @@ private slots:
             QCOMPARE(made->forwarding->keptBytes == 0, strategy == ForwardStrategy::Rebuild);
             QCOMPARE(countOf(*made->run, EventKind::Land), countOf(*plain->run, EventKind::Land));
             QCOMPARE(made->run->facts.save, std::string("forwarded"));
-            const auto timeline = trace::Timeline::open(made->run);
-            QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+            RETRO_MADE(timeline, trace::Timeline::open(made->run));
         }
     }
 
@@ -168,8 +164,7 @@ private slots:
         engine::ExplainRequest request = smallRequest();
         request.forwarding = wishOf(ForwardStrategy::Compress);
         request.forwarding->choices["e_out"] = ForwardForm::Rebuild;
-        const auto made = engine::explain(smallModel(), request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(smallModel(), request));
         const trace::Run& run = *made->run;
         const trace::ForwardedValue* bent = factOf(run, "bent_out");
         QVERIFY(bent != nullptr && bent->form == trace::ForwardedForm::Compress && !bent->isFallback);
@@ -194,8 +189,7 @@ private slots:
     {
         engine::ExplainRequest request = smallRequest();
         request.forwarding = wishOf(ForwardStrategy::Store);
-        const auto made = engine::explain(smallModel(), request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(smallModel(), request));
         const trace::ForwardedValue* alias = factOf(*made->run, "r_out");
         QVERIFY(alias != nullptr && alias->form == trace::ForwardedForm::Alias);
         QCOMPARE(alias->reason, std::string("e_out"));
@@ -207,13 +201,11 @@ private slots:
     {
         engine::ExplainRequest request = smallRequest();
         request.forwarding = wishOf(ForwardStrategy::Compress);
-        const auto made = engine::explain(smallModel(), request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(smallModel(), request));
         const QTemporaryDir folder;
         const std::string file = folder.filePath("run.retro").toStdString();
         QVERIFY(trace::writeRun(file, *made->run).ok());
-        const auto read = trace::readRun(file);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, trace::readRun(file));
         QVERIFY(!(*read)->facts.forwarded.empty());
         QVERIFY((*read)->facts.forwarded == made->run->facts.forwarded);
         QCOMPARE((*read)->facts.numbers.at("forward_kept_bytes"), static_cast<double>(made->forwarding->keptBytes));
@@ -224,11 +216,9 @@ private slots:
         engine::ExplainRequest request = smallRequest();
         request.target = {engine::TargetRequest::Kind::Value, 0, "squared_out", {1, 2}};
         request.forwarding = wishOf(ForwardStrategy::Rebuild);
-        const auto made = engine::explain(smallModel(), request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(smallModel(), request));
         request.forwarding.reset();
-        const auto plain = engine::explain(smallModel(), request);
-        QVERIFY(plain.ok());
+        RETRO_MADE(plain, engine::explain(smallModel(), request));
         QCOMPARE(made->target.logit, plain->target.logit);
         QCOMPARE(tests::differenceOf(*plain, *made), std::string());
     }
@@ -265,8 +255,7 @@ private slots:
         engine::ExplainRequest request = smallRequest();
         request.composite = "epsilon";
         request.forwarding = wishOf(ForwardStrategy::Compress);
-        const auto made = engine::explain(smallModel(), request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(smallModel(), request));
         const trace::ForwardedValue* bent = factOf(*made->run, "bent_out"); // the operand of a linear map
         QVERIFY(bent != nullptr && bent->form == trace::ForwardedForm::Store && bent->isFallback);
         QVERIFY2(bent->reason.find("MatMul scores") != std::string::npos, bent->reason.c_str());
@@ -314,7 +303,7 @@ private slots:
         request.inputs = {randomTensor({2, 4}, 1)};
         const auto made =
             engine::forwardedGradient(tests::modelOf(w.finish()), request, wishOf(ForwardStrategy::Rebuild));
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_OK(made);
         QCOMPARE(made->gradient.gradients.size(), std::size_t{1});
     }
 
@@ -323,12 +312,10 @@ private slots:
         const engine::LoadedModel model = tests::loopModel(20, false);
         engine::ExplainRequest request = smallRequest();
         request.inputs = {randomTensor({1, 4}, 2), randomTensor({20, 1, 4}, 3)};
-        const auto plain = engine::explain(model, request);
-        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        RETRO_MADE(plain, engine::explain(model, request));
         request.forwarding = wishOf(ForwardStrategy::Store);
         request.forwarding->checkpointEvery = 5;
-        const auto made = engine::explain(model, request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::explain(model, request));
         QCOMPARE(tests::differenceOf(*plain, *made), std::string());
         QCOMPARE(made->forwarding->plan.segments.loops().size(), std::size_t{1});
         QVERIFY(made->forwarding->rebuilds() > 0);

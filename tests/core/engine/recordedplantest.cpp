@@ -97,11 +97,9 @@ private slots:
     void theRunHasTheBytesOfTheStore()
     {
         const Question question = questionOf();
-        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "80%"));
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "80%")));
         const trace::Run& run = *made->recorded;
-        const auto timeline = trace::Timeline::open(made->recorded);
-        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        RETRO_MADE(timeline, trace::Timeline::open(made->recorded));
         // A visit is a computation or a move with what is freed behind it.
         std::vector<std::uint64_t> after;
         for (const runtime::StepRecord& step : made->run.steps) {
@@ -138,7 +136,7 @@ private slots:
         const Question question = questionOf();
         const auto made =
             engine::recordedPlannedGradient(*question.model, question.request, wishOf(qPrintable(strategy), "80%"));
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_OK(made);
         QVERIFY(trace::Timeline::open(made->recorded).ok());
         QVERIFY(!firstDifference(*made->recorded));
         QVERIFY(isKeptByItsFile(*made->recorded));
@@ -150,8 +148,7 @@ private slots:
     void gradientsAreKnownWhenTheyAreMade()
     {
         const Question question = questionOf();
-        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "80%"));
-        QVERIFY(made.ok());
+        RETRO_MADE(made, engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "80%")));
         const trace::Run& run = *made->recorded;
         const base::ValueId input = run.graph->inputs().front();
         const base::NodeId leaf = run.graph->nodeOf(input);
@@ -168,7 +165,7 @@ private slots:
         const Question question = questionOf();
         const auto made =
             engine::recordedPlannedGradient(*question.model, question.request, wishOf("recompute_all", ""));
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_OK(made);
         const trace::Run& run = *made->recorded;
         const auto again =
             std::ranges::find_if(run.events, [](const event::Event& one) { return one.kind == EventKind::Recompute; });
@@ -185,8 +182,7 @@ private slots:
     void breakpointsStopAtEventsOfPlans()
     {
         const Question question = questionOf();
-        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("fast", "80%"));
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::recordedPlannedGradient(*question.model, question.request, wishOf("fast", "80%")));
         const trace::Run& run = *made->recorded;
         auto counts = countsOf(run);
         for (const auto& [condition, kind] : {std::pair("recompute", EventKind::Recompute),
@@ -212,8 +208,7 @@ private slots:
         Question question = questionOf();
         question.request.composite = "auto";
         question.request.engine = engine::EngineKind::Oracle;
-        const auto made = engine::plannedRelevance(*question.model, question.request, wishOf("fast", "90%"));
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::plannedRelevance(*question.model, question.request, wishOf("fast", "90%")));
         QVERIFY(made->run);
         QVERIFY(trace::Timeline::open(made->run).ok());
         QVERIFY(!firstDifference(*made->run));
@@ -228,10 +223,8 @@ private slots:
         question.request.save = execute::SavePolicy::Plan;
         question.request.record = true;
         question.request.keptByPlan = engine::keptBy(wishOf("chen_sqrt", ""));
-        const auto made = engine::explain(*question.model, question.request);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-        const auto timeline = trace::Timeline::open(made->run);
-        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        RETRO_MADE(made, engine::explain(*question.model, question.request));
+        RETRO_MADE(timeline, trace::Timeline::open(made->run));
         QVERIFY(!firstDifference(*made->run));
         auto counts = countsOf(*made->run);
         std::size_t promised = 0;
@@ -252,8 +245,7 @@ private slots:
     void aSearchAloneIsARun()
     {
         const Question question = questionOf();
-        const auto planning = engine::jointPlanningOf(question.model);
-        QVERIFY(planning.ok());
+        RETRO_MADE(planning, engine::jointPlanningOf(question.model));
         const analysis::OpGraph& joint = planning->joint.graph;
         const engine::PlanPlaces places(*question.model->graph(), joint);
         engine::SearchRecorder recorder(places, places.nodeOf(0));

@@ -176,8 +176,7 @@ private slots:
         std::size_t promises = 0;
         for (std::uint64_t seed = 1; seed <= 120; ++seed) {
             const lrptest::SpecGraph spec = lrptest::randomGraph(seed, 4 + seed % 30);
-            const auto made = lrptest::tensorCaseOf(spec, {});
-            QVERIFY2(made.ok(), made ? "" : made.error().text().c_str());
+            RETRO_MADE(made, lrptest::tensorCaseOf(spec, {}));
             for (const SavePolicy policy : {SavePolicy::Autograd, SavePolicy::All}) {
                 const auto run = record(*made, policy);
                 const std::string wrong = fault(*made, run);
@@ -195,8 +194,7 @@ private slots:
             const auto made = lrptest::tensorCaseOf(lrptest::randomGraph(seed, 25), {});
             const auto run = record(*made, SavePolicy::Autograd);
             QVERIFY(trace::writeRun(file, *run).ok());
-            const auto read = trace::readRun(file);
-            QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+            RETRO_MADE(read, trace::readRun(file));
             QCOMPARE((*read)->visitStart, run->visitStart);
             const std::string wrong = fault(*made, *read);
             QVERIFY2(wrong.empty(), (std::to_string(seed) + ": " + wrong).c_str());

@@ -229,8 +229,7 @@ private slots:
                 continue; // which nodes run depends on the data
             }
             const std::vector<Tensor> inputs{drawn({2, 3, 4}, seed), drawn({2, 3, 4}, seed + 1)};
-            const auto subject = subjectOf(graph, inputs, composite.toStdString());
-            QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+            RETRO_MADE(subject, subjectOf(graph, inputs, composite.toStdString()));
             if (!lrp::checkWeighable(*subject->model, subject->rules, *subject->graph)) {
                 continue; // refused by name: refusesByName() looks at that
             }
@@ -262,19 +261,16 @@ private slots:
         std::vector<Tensor> inputs = question.request.inputs;
         if (inputs.empty()) { // tokens are not drawn
             const auto file = question.model->path.parent_path() / question.model->card->pictures.front().file;
-            const auto read = engine::resolveInputs({file.string()}, *question.model->graph(), {}, {});
-            QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+            RETRO_MADE(read, engine::resolveInputs({file.string()}, *question.model->graph(), {}, {}));
             inputs = *read;
         }
-        const auto subject = subjectOf(question.model->graph(), inputs, composite.toStdString());
-        QVERIFY2(subject.ok(), subject.ok() ? "" : subject.error().text().c_str());
+        RETRO_MADE(subject, subjectOf(question.model->graph(), inputs, composite.toStdString()));
         const auto can = lrp::checkWeighable(*subject->model, subject->rules, *subject->graph);
         if (name.startsWith("lut")) {
-            QVERIFY(!can.ok());
-            QVERIFY(QString::fromStdString(can.error().text()).contains("shares out by the relevance itself"));
+            RETRO_REFUSED(can, "shares out by the relevance itself");
             return;
         }
-        QVERIFY2(can.ok(), can.ok() ? "" : can.error().text().c_str());
+        RETRO_OK(can);
         const QString why = fault(*subject, 5);
         QVERIFY2(why.isEmpty(), qPrintable(why));
     }
@@ -283,8 +279,7 @@ private slots:
     {
         const auto question = tests::questionOf<engine::ExplainRequest>("clever-hans/clever-hans");
         QVERIFY(question.model);
-        const auto subject = subjectOf(question.model->graph(), question.request.inputs, "auto");
-        QVERIFY(subject.ok());
+        RETRO_MADE(subject, subjectOf(question.model->graph(), question.request.inputs, "auto"));
         const std::vector<Tensor> masks = subject->drawnMasks(3);
         std::vector<Tensor> ones;
         std::vector<Tensor> rest;
@@ -303,8 +298,7 @@ private slots:
                         1e-10 * std::max(1.0, algebra::sumAbsolute((*part)[i]) + algebra::sumAbsolute((*whole)[i])));
             }
         }
-        const auto nothing = subject->weights(std::vector<Tensor>(masks.size()));
-        QVERIFY(nothing.ok());
+        RETRO_MADE(nothing, subject->weights(std::vector<Tensor>(masks.size())));
         for (const Tensor& w : *nothing) {
             QVERIFY(!w.isValid());
         }
@@ -327,11 +321,9 @@ private slots:
         request.precision = execute::Precision::Double;
         request.composite = composite.toStdString();
         const base::ValueId input = question.model->graph()->inputs()[0];
-        const auto plain = engine::explain(*question.model, request);
-        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        RETRO_MADE(plain, engine::explain(*question.model, request));
         request.region.given = {drawn(plain->relevance[input.index()].shape(), 9)};
-        const auto whole = engine::explain(*question.model, request);
-        QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+        RETRO_MADE(whole, engine::explain(*question.model, request));
         const auto shares = engine::regionShares(*whole->region, whole->relevance, whole->model->graph());
         // The widest convolution result inside.
         const engine::RegionShare* chosen = nullptr;
@@ -349,15 +341,13 @@ private slots:
         Tensor sum;
         for (std::size_t channel = 0; channel < chosen->perChannel.size(); ++channel) {
             request.conditions = {name + ":axis=1:" + std::to_string(channel)};
-            const auto only = engine::explain(*question.model, request);
-            QVERIFY2(only.ok(), only.ok() ? "" : only.error().text().c_str());
+            RETRO_MADE(only, engine::explain(*question.model, request));
             QVERIFY(std::abs(only->region->total - chosen->perChannel[channel]) <= 1e-10 * scale);
             const Tensor& map = only->relevance[input.index()];
             sum = sum.isValid() ? algebra::add(sum, map) : map;
         }
         request.conditions = {name + ":axis=1:0-" + std::to_string(chosen->perChannel.size() - 1)};
-        const auto all = engine::explain(*question.model, request);
-        QVERIFY(all.ok());
+        RETRO_MADE(all, engine::explain(*question.model, request));
         QVERIFY(algebra::sumAbsolute(algebra::subtract(sum, all->relevance[input.index()])) <= 1e-10 * scale);
     }
 
@@ -369,8 +359,7 @@ private slots:
         engine::ExplainRequest request = question.request;
         request.precision = execute::Precision::Double;
         request.composite = "epsilon";
-        const auto plain = engine::explain(*question.model, request);
-        QVERIFY(plain.ok());
+        RETRO_MADE(plain, engine::explain(*question.model, request));
         const graph::Graph& graph = plain->model->graph();
         base::ValueId value;
         for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
@@ -384,22 +373,19 @@ private slots:
         const auto channels = plain->model->typeOf(value).shape[1];
         request.conditionForm = engine::ConditionForm::Beside;
         request.conditions = {name + ":axis=1:0-2"};
-        const auto beside = engine::explain(*question.model, request);
-        QVERIFY2(beside.ok(), beside.ok() ? "" : beside.error().text().c_str());
+        RETRO_MADE(beside, engine::explain(*question.model, request));
         request.conditionForm = engine::ConditionForm::Only;
         request.conditions = {name + ":axis=1:3-" + std::to_string(channels - 1)};
-        const auto others = engine::explain(*question.model, request);
-        QVERIFY(others.ok());
+        RETRO_MADE(others, engine::explain(*question.model, request));
         const base::ValueId input = graph.inputs()[0];
         const Tensor together = algebra::add(beside->relevance[input.index()], others->relevance[input.index()]);
         const Tensor& whole = plain->relevance[input.index()];
         QVERIFY(algebra::sumAbsolute(algebra::subtract(together, whole)) <= 1e-10 * algebra::sumAbsolute(whole));
-        const auto oracle = [&] {
+        RETRO_MADE(oracle, [&] {
             engine::ExplainRequest same = request;
             same.engine = engine::EngineKind::Oracle;
             return engine::explain(*question.model, same);
-        }();
-        QVERIFY(oracle.ok());
+        }());
         QVERIFY(oracle->relevance[input.index()].bitEqual(others->relevance[input.index()]));
     }
 
@@ -409,12 +395,9 @@ private slots:
         QVERIFY(question.model);
         engine::ExplainRequest request = question.request;
         request.composite = "deconvnet";
-        const auto plain = engine::explain(*question.model, request);
-        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        RETRO_MADE(plain, engine::explain(*question.model, request));
         request.region.box = "0:8,0:8";
-        const auto refused = engine::explain(*question.model, request);
-        QVERIFY(!refused.ok());
-        QVERIFY(QString::fromStdString(refused.error().text()).contains("shares out by the relevance itself"));
+        RETRO_REFUSED(engine::explain(*question.model, request), "shares out by the relevance itself");
         request.composite = "epsilon";
         request.region.box = "0:8,0:4000";
         QVERIFY(!engine::explain(*question.model, request).ok());
@@ -424,9 +407,7 @@ private slots:
         request.region.tokens = {};
         const tensor::Shape shape = request.inputs[0].shape();
         request.region.given = {Tensor::full(tensor::DType::Float64, shape, 1e38)};
-        const auto large = engine::explain(*question.model, request);
-        QVERIFY(!large.ok());
-        QVERIFY(QString::fromStdString(large.error().text()).contains("too large"));
+        RETRO_REFUSED(engine::explain(*question.model, request), "too large");
         request.region = {};
         request.conditions = {"no such value:axis=1:0"};
         QVERIFY(!engine::explain(*question.model, request).ok());

@@ -15,8 +15,7 @@ namespace
 /// The same network; the first extent (or that of another axis) of inputs that have one per sample is free.
 SharedGraph withFreeSamples(const graph::Graph& graph, std::int64_t samples, std::size_t axis = 0)
 {
-    graph::GraphBuilder builder("free");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("free", 17);
     std::vector<ValueId> copy(graph.valueCount());
     for (const ValueId input : graph.inputs()) {
         const graph::Value& value = graph.value(input);
@@ -228,17 +227,14 @@ private slots:
         QVERIFY(small.graph);
         const engine::LoadedModelPointer model = modelOf(withFreeSamples(*small.graph, 2, 1));
         engine::ExplainRequest request = requestOf("pass");
-        const auto made = engine::relevanceGraph(model, request, {});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
         QCOMPARE(made->freeExtent, engine::kShortSizes.base);
         for (const std::int64_t words : {3, 16}) {
             request.inputs = {randomTensor({2, words, 3}, 8).to(tensor::DType::Float64)};
-            const auto explained = engine::explain(*model, request);
-            QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
-            const auto found = engine::runForward(*modelOf(made->graph),
-                                                  {request.inputs[0], Tensor::full(tensor::DType::Int64, {2}, -1)},
-                                                  execute::Precision::Double);
-            QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+            RETRO_MADE(explained, engine::explain(*model, request));
+            RETRO_MADE(found, engine::runForward(*modelOf(made->graph),
+                                                 {request.inputs[0], Tensor::full(tensor::DType::Int64, {2}, -1)},
+                                                 execute::Precision::Double));
             const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
             const auto value = explained->model->graph().findValue("x");
             QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);

@@ -179,15 +179,12 @@ private slots:
     void freeAxesStayFree()
     {
         QFETCH(bool, hangsOver);
-        graph::GraphBuilder builder("free");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("free", 17);
         const auto x = builder.addInput(
             "x", tensor::DType::Float32,
             std::vector<graph::Dimension>{{std::nullopt, "N"}, {3, {}}, {std::nullopt, "H"}, {std::nullopt, "W"}});
         const auto add = [&](const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes) {
-            const auto result = builder.addResult(op + "_out");
-            builder.addNode({op, "", op, "", 17, std::move(inputs), {result}, std::move(attributes)});
-            return result;
+            return builder.addOp(op, op, std::move(inputs), op + "_out", std::move(attributes));
         };
         const auto layer = add("Conv",
                                {x, builder.addConstant("w", randomTensor({4, 3, 3, 3}, 1)),
@@ -201,8 +198,7 @@ private slots:
                                  {"ceil_mode", std::int64_t{hangsOver ? 1 : 0}}});
         const auto mean = add("GlobalAveragePool", {pooled}, {});
         builder.addOutput(add("Flatten", {mean}, {}));
-        auto built = std::move(builder).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(builder).build());
         const engine::LoadedModelPointer model =
             modelOf(std::make_shared<const graph::Graph>(std::move(built).value()));
         QVERIFY(model);
@@ -217,16 +213,15 @@ private slots:
                 QVERIFY(!made.ok() && made.error().where.find("'MaxPool'") != std::string::npos);
                 continue;
             }
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_OK(made);
             for (const tensor::Shape& shape :
                  {tensor::Shape{1, 3, 9, 11}, {2, 3, 16, 16}, {8, 3, 13, 10}, {1, 3, 75, 48}}) {
                 request.inputs = {randomTensor(shape, 5).to(tensor::DType::Float64)};
-                const auto explained = engine::explain(*model, request);
-                QVERIFY(explained.ok());
-                const auto found = engine::runForward(
-                    *modelOf(made->graph), {request.inputs[0], Tensor::full(tensor::DType::Int64, {shape[0]}, -1)},
-                    execute::Precision::Double);
-                QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+                RETRO_MADE(explained, engine::explain(*model, request));
+                RETRO_MADE(found,
+                           engine::runForward(*modelOf(made->graph),
+                                              {request.inputs[0], Tensor::full(tensor::DType::Int64, {shape[0]}, -1)},
+                                              execute::Precision::Double));
                 const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
                 const auto value = explained->model->graph().findValue("x");
                 QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <=
@@ -237,13 +232,10 @@ private slots:
 
     void olderOperatorSetsAreWrittenInTheNewerForm()
     {
-        graph::GraphBuilder builder("old");
-        builder.setOpset("", 9);
+        graph::GraphBuilder builder("old", 9);
         const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{2, 3, 6, 6});
         const auto add = [&](const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes) {
-            const auto result = builder.addResult(op + "_out");
-            builder.addNode({op, "", op, "", 9, std::move(inputs), {result}, std::move(attributes)});
-            return result;
+            return builder.addOp(op, op, std::move(inputs), op + "_out", std::move(attributes));
         };
         const auto layer = add("Conv", {x, builder.addConstant("w", randomTensor({4, 3, 3, 3}, 1))}, {});
         const auto clipped = add("Clip", {layer}, {{"min", 0.0}, {"max", 6.0}});
@@ -251,25 +243,22 @@ private slots:
         const auto mean = add("GlobalAveragePool", {padded}, {});
         const auto flat = add("Squeeze", {mean}, {{"axes", Ints{2, 3}}});
         builder.addOutput(add("Softmax", {flat}, {}));
-        auto built = std::move(builder).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(builder).build());
         const engine::LoadedModelPointer model =
             modelOf(std::make_shared<const graph::Graph>(std::move(built).value()));
         engine::ExplainRequest request;
         request.composite = "epsilon_plus";
         request.precision = execute::Precision::Double;
-        const auto made = engine::relevanceGraph(model, request, {});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
         for (const graph::Node& node : made->graph->nodes()) {
             QCOMPARE(node.opset, std::int64_t{17});
         }
         request.inputs = {randomTensor({2, 3, 6, 6}, 5).to(tensor::DType::Float64)};
-        const auto explained = engine::explain(*model, request);
-        QVERIFY(explained.ok());
+        RETRO_MADE(explained, engine::explain(*model, request));
         const auto found =
             engine::runForward(*modelOf(made->graph), {request.inputs[0], Tensor::full(tensor::DType::Int64, {2}, -1)},
                                execute::Precision::Double);
-        QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+        RETRO_OK(found);
         const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
         const auto value = explained->model->graph().findValue("x");
         QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);
@@ -284,17 +273,14 @@ private slots:
             request.composite = "epsilon";
             request.start.kind = kind;
             request.precision = execute::Precision::Double;
-            const auto made = engine::relevanceGraph(model, request, {});
-            QVERIFY(made.ok());
+            RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
             QCOMPARE(made->chooser, std::string("target"));
             request.inputs = inputsFor(small);
             request.target = {engine::TargetRequest::Kind::Class, 2};
-            const auto explained = engine::explain(*model, request);
-            QVERIFY(explained.ok());
-            const auto found = engine::runForward(*modelOf(made->graph),
-                                                  {request.inputs[0], Tensor::full(tensor::DType::Int64, {3}, 2)},
-                                                  execute::Precision::Double);
-            QVERIFY(found.ok());
+            RETRO_MADE(explained, engine::explain(*model, request));
+            RETRO_MADE(found, engine::runForward(*modelOf(made->graph),
+                                                 {request.inputs[0], Tensor::full(tensor::DType::Int64, {3}, 2)},
+                                                 execute::Precision::Double));
             const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
             const auto value = explained->model->graph().findValue("x");
             QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);
@@ -308,8 +294,7 @@ private slots:
             engine::ExplainRequest request;
             request.composite = "epsilon";
             request.start.kind = kind;
-            const auto made = engine::relevanceGraph(modelOf(small.graph), request, {});
-            QVERIFY(made.ok());
+            RETRO_MADE(made, engine::relevanceGraph(modelOf(small.graph), request, {}));
             const Tensor chosen = Tensor::of<std::int64_t>({3}, Ints{3, 4, -1});
             const auto found =
                 engine::runForward(*modelOf(made->graph), {inputsFor(small)[0], chosen}, execute::Precision::Float);
@@ -334,14 +319,11 @@ private slots:
         request.alsoTargets = {{engine::TargetRequest::Kind::Class, 0}, {}};
         engine::RelevanceGraphForm form;
         form.start = engine::GraphStart::Fixed;
-        const auto made = engine::relevanceGraph(model, request, form);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::relevanceGraph(model, request, form));
         QVERIFY(made->metadata.at("retrograde.target").ends_with(":2,0,argmax"));
         request.inputs = inputsFor(small);
-        const auto explained = engine::explain(*model, request);
-        QVERIFY(explained.ok());
-        const auto found = engine::runForward(*modelOf(made->graph), request.inputs, execute::Precision::Double);
-        QVERIFY(found.ok());
+        RETRO_MADE(explained, engine::explain(*model, request));
+        RETRO_MADE(found, engine::runForward(*modelOf(made->graph), request.inputs, execute::Precision::Double));
         const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
         const auto value = explained->model->graph().findValue("x");
         QVERIFY(apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]) <= 1e-9);
@@ -355,8 +337,7 @@ private slots:
         Writer writer = start(x, {1, 5});
         const ValueId scores = writer.node("MatMul", "dense", {x, writer.constant("w", randomTensor({5, 4}, 5))});
         writer.output(writer.node("Softmax", "probabilities", {scores}));
-        const auto made = engine::relevanceGraph(modelOf(writer.finish()), {}, {});
-        QVERIFY(made.ok());
+        RETRO_MADE(made, engine::relevanceGraph(modelOf(writer.finish()), {}, {}));
         QVERIFY(std::ranges::any_of(
             made->warnings, [](const std::string& warning) { return warning.find("softmax") != std::string::npos; }));
     }
@@ -395,8 +376,7 @@ private slots:
 
     void graphSaysWhatItIs()
     {
-        const auto made = engine::relevanceGraph(modelOf(linearMaps()[0].graph), {}, {});
-        QVERIFY(made.ok());
+        RETRO_MADE(made, engine::relevanceGraph(modelOf(linearMaps()[0].graph), {}, {}));
         QCOMPARE(made->metadata.at("retrograde.start"), std::string("logit"));
         QVERIFY(made->metadata.at("retrograde.rules").find("layer") != std::string::npos);
         for (const graph::Node& node : made->graph->nodes()) {

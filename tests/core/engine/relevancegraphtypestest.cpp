@@ -17,8 +17,7 @@ namespace
 /// A convolution with its normalisation and a dense layer, in one type; `first` of the input, cast where it is another.
 SharedGraph network(DType type, DType first)
 {
-    graph::GraphBuilder builder("typed");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("typed", 17);
     ValueId x = builder.addInput("x", first, tensor::Shape{2, 3, 8, 8});
     int count = 0;
     const auto weight = [&](const tensor::Shape& shape, double low = -1) {
@@ -88,14 +87,12 @@ private slots:
             engine::ExplainRequest request;
             request.composite = composite;
             request.precision = static_cast<execute::Precision>(precision);
-            const auto made = engine::relevanceGraph(model, request, {});
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
             request.inputs = {randomTensor({2, 3, 8, 8}, 9).to(ofInput)};
-            const auto explained = engine::explain(*model, request);
-            QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
-            const auto found = engine::runForward(
-                *modelOf(made->graph), {request.inputs[0], Tensor::full(DType::Int64, {2}, -1)}, request.precision);
-            QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+            RETRO_MADE(explained, engine::explain(*model, request));
+            RETRO_MADE(found,
+                       engine::runForward(*modelOf(made->graph),
+                                          {request.inputs[0], Tensor::full(DType::Int64, {2}, -1)}, request.precision));
             const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
             const auto value = explained->model->graph().findValue("x");
             const double difference =
@@ -115,21 +112,16 @@ private slots:
     void meansOfMapsAreTakenAxisByAxis()
     {
         for (const DType type : {DType::Float32, DType::Float16}) {
-            graph::GraphBuilder builder("mean");
-            builder.setOpset("", 17);
+            graph::GraphBuilder builder("mean", 17);
             const auto x = builder.addInput("x", type, tensor::Shape{2, 3, 33, 20});
-            const auto mean = builder.addResult("mean");
-            builder.addNode({"GlobalAveragePool", "", "pool", "", 17, {x}, {mean}, {}});
-            const auto flat = builder.addResult("flat");
-            builder.addNode({"Flatten", "", "flatten", "", 17, {mean}, {flat}, {}});
+            const auto mean = builder.addOp("GlobalAveragePool", "pool", {x}, "mean");
+            const auto flat = builder.addOp("Flatten", "flatten", {mean}, "flat");
             builder.addOutput(flat);
-            auto built = std::move(builder).build();
-            QVERIFY(built.ok());
+            RETRO_MADE(built, std::move(builder).build());
             const auto model = modelOf(std::make_shared<const graph::Graph>(std::move(built).value()));
             engine::ExplainRequest request;
             request.composite = "epsilon";
-            const auto made = engine::relevanceGraph(model, request, {});
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
             const auto count = [&](std::string_view op) {
                 return std::ranges::count_if(made->graph->nodes(), [&](const auto& node) { return node.op == op; });
             };
@@ -137,11 +129,10 @@ private slots:
             QCOMPARE(count("ReduceMean"), isSingle ? 2 : 0);
             QCOMPARE(count("GlobalAveragePool"), isSingle ? 0 : 1);
             request.inputs = {randomTensor({2, 3, 33, 20}, 5).to(type)};
-            const auto explained = engine::explain(*model, request);
-            QVERIFY(explained.ok());
-            const auto found = engine::runForward(
-                *modelOf(made->graph), {request.inputs[0], Tensor::full(DType::Int64, {2}, -1)}, request.precision);
-            QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+            RETRO_MADE(explained, engine::explain(*model, request));
+            RETRO_MADE(found,
+                       engine::runForward(*modelOf(made->graph),
+                                          {request.inputs[0], Tensor::full(DType::Int64, {2}, -1)}, request.precision));
             const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
             const auto value = explained->model->graph().findValue("x");
             const double difference =
@@ -160,10 +151,8 @@ private slots:
         }
         engine::ExplainRequest request;
         request.composite = "epsilon_plus";
-        const auto made = engine::relevanceGraph(modelOf(graph), request, {});
-        QVERIFY(made.ok());
-        const auto written = formats::toOnnx(*made->graph);
-        QVERIFY(written.ok());
+        RETRO_MADE(made, engine::relevanceGraph(modelOf(graph), request, {}));
+        RETRO_MADE(written, formats::toOnnx(*made->graph));
         const std::size_t allowed = 2 * weights + 1024 * made->graph->nodeCount();
         QVERIFY2(written->size() <= allowed, fmt::format("{} bytes, {} allowed", written->size(), allowed).c_str());
     }

@@ -131,10 +131,8 @@ private slots:
         QVERIFY(loaded);
         const std::vector<std::string> targets =
             target.isEmpty() ? std::vector<std::string>() : std::vector{target.toStdString()};
-        const auto one = asked(*loaded, questionOf(targets, position.toStdString()));
-        QVERIFY2(one.ok(), one.ok() ? "" : one.error().text().c_str());
-        const auto made = engine::relevanceGraph(loaded, one->request, one->form);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(one, asked(*loaded, questionOf(targets, position.toStdString())));
+        RETRO_MADE(made, engine::relevanceGraph(loaded, one->request, one->form));
         QCOMPARE(made->words, kWords);
         QCOMPARE(made->chooser.empty(), !target.isEmpty());
         engine::ResolvedTarget chosen;
@@ -154,10 +152,8 @@ private slots:
     void aWordThatThereIsNotIsNoNumber()
     {
         const engine::LoadedModelPointer loaded = model();
-        const auto one = asked(*loaded, questionOf({}, "1"));
-        QVERIFY(one.ok());
-        const auto made = engine::relevanceGraph(loaded, one->request, one->form);
-        QVERIFY(made.ok());
+        RETRO_MADE(one, asked(*loaded, questionOf({}, "1")));
+        RETRO_MADE(made, engine::relevanceGraph(loaded, one->request, one->form));
         const Tensor found = byGraph(*made, {kWords, 3});
         QVERIFY(std::isnan(found.at(0)) && !std::isnan(found.at(kTokens)));
     }
@@ -168,14 +164,12 @@ private slots:
         const engine::LoadedModelPointer loaded = model();
         QVERIFY(loaded);
         engine::ResolvedTarget chosen;
-        const auto best = engine::resolve(questionOf({}, ""), *loaded);
-        QVERIFY(best.ok());
+        RETRO_MADE(best, engine::resolve(questionOf({}, ""), *loaded));
         QVERIFY(byEngine(*loaded, *best, chosen).isValid());
         for (const std::int64_t index : chosen.index) {
             QCOMPARE(index / kWords, kTokens - 1);
         }
-        const auto third = engine::resolve(questionOf({"3"}, ""), *loaded);
-        QVERIFY(third.ok());
+        RETRO_MADE(third, engine::resolve(questionOf({"3"}, ""), *loaded));
         QVERIFY(byEngine(*loaded, *third, chosen).isValid());
         QCOMPARE(chosen.index, (std::vector<std::int64_t>(2, (kTokens - 1) * kWords + 3)));
     }
@@ -201,8 +195,7 @@ private slots:
         QVERIFY(refused(questionOf({"3", "4"}, ""), "--target"));
         QVERIFY(refused(questionOf({"99"}, ""), "99"));
         QVERIFY(refused(questionOf({"logits:0,1,2"}, "1"), "--position"));
-        const auto far = asked(*loaded, questionOf({}, "5"));
-        QVERIFY(far.ok());
+        RETRO_MADE(far, asked(*loaded, questionOf({}, "5")));
         const auto made = engine::relevanceGraph(loaded, far->request, far->form);
         QVERIFY(!made.ok() && made.error().text().find("no position 5") != std::string::npos);
     }

@@ -103,8 +103,7 @@ private slots:
         QFETCH(QString, composite);
         const Setup setup = setupOf(folder, qPrintable(composite));
         engine::Explainer explainer(setup.model);
-        const auto first = explainer.explain(setup.request);
-        QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
+        RETRO_MADE(first, explainer.explain(setup.request));
         QVERIFY(!first->forwardReused && first->rulesReused == 0 && first->rulesApplied > 2);
         const std::size_t rules = first->rulesApplied;
         std::size_t tried = 0;
@@ -113,17 +112,14 @@ private slots:
                 continue;
             }
             // The run before is the one without the change again.
-            const auto before = explainer.explain(setup.request);
-            QVERIFY(before.ok());
+            RETRO_MADE(before, explainer.explain(setup.request));
             ExplainRequest changed = setup.request;
             const std::string& name = first->model->graph().node(base::NodeId(i)).name;
             changed.composite += " | name:\"" + name + "\"=" + ruleFor(*first, i);
-            const auto again = explainer.explain(changed);
-            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+            RETRO_MADE(again, explainer.explain(changed));
             QVERIFY(again->forwardReused);
             changed.keepsPass = false;
-            const auto whole = engine::explain(*setup.model, changed);
-            QVERIFY(whole.ok());
+            RETRO_MADE(whole, engine::explain(*setup.model, changed));
             QVERIFY2(difference(*again, *whole).isEmpty(), qPrintable(difference(*again, *whole)));
             const std::set<std::size_t> below = atOrBelow(*first, base::NodeId(i));
             QVERIFY2(again->rulesApplied == below.size(), qPrintable(QStringLiteral("%1 of %2 below %3")
@@ -150,8 +146,7 @@ private slots:
     {
         const Setup setup = setupOf("cnn", "epsilon_plus");
         engine::Explainer explainer(setup.model);
-        const auto first = explainer.explain(setup.request);
-        QVERIFY(first.ok());
+        RETRO_MADE(first, explainer.explain(setup.request));
         const auto same = explainer.explain(setup.request);
         QVERIFY(same.ok() && same->rulesApplied == 0 && same->rulesReused == first->rulesApplied);
         QVERIFY(difference(*first, *same).isEmpty());
@@ -184,11 +179,7 @@ private slots:
     {
         Setup setup = setupOf("cnn", "epsilon_plus | op:Relu=gamma");
         engine::Explainer explainer(setup.model);
-        const auto result = explainer.explain(setup.request);
-        QVERIFY(!result.ok());
-        QVERIFY2(result.error().text().find("the rule \"gamma\" (chosen by \"op Relu\") is not defined") !=
-                     std::string::npos,
-                 result.error().text().c_str());
+        RETRO_REFUSED(explainer.explain(setup.request), "the rule \"gamma\" (chosen by \"op Relu\") is not defined");
     }
 };
 

@@ -44,12 +44,10 @@ private slots:
             rewrite::RewriteOptions options;
             const std::vector<std::string> all{"all"};
             QVERIFY(rewrite::switchOn(options, all).ok());
-            auto rewritten = rewrite::rewrite(graph, options);
-            QVERIFY2(rewritten.ok(), rewritten.ok() ? "" : rewritten.error().text().c_str());
+            RETRO_MADE(rewritten, rewrite::rewrite(graph, options));
             model.rewritten = std::move(*rewritten);
             const std::vector<Tensor> inputs{randomTensor({2, 3, 4}, seed), randomTensor({2, 3, 4}, seed + 100)};
-            const auto results = engine::checkRewrites(model, inputs, {}, seed, {});
-            QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+            RETRO_MADE(results, engine::checkRewrites(model, inputs, {}, seed, {}));
             const QString fault = notHeld(*results, checked);
             QVERIFY2(fault.isEmpty(), qPrintable(QStringLiteral("seed %1, %2").arg(seed).arg(fault)));
         }
@@ -71,11 +69,9 @@ private slots:
             model->rewritten = rewrite::rewrite(RandomGraph(seed).make(), rewrite::noRewrites()).value();
             engine::GradientRequest request;
             request.inputs = {randomTensor({2, 3, 4}, seed), randomTensor({2, 3, 4}, seed + 100)};
-            const auto made = engine::gradientGraph(model, request, false);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, engine::gradientGraph(model, request, false));
             engine::LoadedModel gradient;
-            auto rewritten = rewrite::rewrite(made->graph, engine::passesBehind(*made, asked, true));
-            QVERIFY2(rewritten.ok(), rewritten.ok() ? "" : rewritten.error().text().c_str());
+            RETRO_MADE(rewritten, rewrite::rewrite(made->graph, engine::passesBehind(*made, asked, true)));
             gradient.rewritten = std::move(*rewritten);
             std::vector<Tensor> inputs;
             for (const ValueId input : made->graph->inputs()) {
@@ -85,8 +81,7 @@ private slots:
                 }
                 inputs.push_back(randomTensor(shape, seed + 200 + static_cast<unsigned>(inputs.size()), 0.2, 0.8));
             }
-            const auto results = engine::checkRewrites(gradient, inputs, {}, seed, {});
-            QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+            RETRO_MADE(results, engine::checkRewrites(gradient, inputs, {}, seed, {}));
             const QString fault = notHeld(*results, checked);
             QVERIFY2(fault.isEmpty(), qPrintable(QStringLiteral("seed %1, %2").arg(seed).arg(fault)));
         }

@@ -98,15 +98,13 @@ private slots:
         wish.budget = "1000%"; // what a strategy gives is what is looked at
         const auto relevance = questionOf<engine::ExplainRequest>(sample);
         QVERIFY(relevance.model && !relevance.request.inputs.empty());
-        const auto explained = engine::plannedRelevance(*relevance.model, relevance.request, wish);
-        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        RETRO_MADE(explained, engine::plannedRelevance(*relevance.model, relevance.request, wish));
         QVERIFY2(difference(*explained->carried->run).isEmpty(), qPrintable(difference(*explained->carried->run)));
         if (!hasFloatingInput(*relevance.model)) {
             return; // tokens have no gradient
         }
         const auto gradient = questionOf<engine::GradientRequest>(sample);
-        const auto made = engine::plannedGradient(*gradient.model, gradient.request, wish);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, engine::plannedGradient(*gradient.model, gradient.request, wish));
         QVERIFY2(difference(made->run).isEmpty(), qPrintable(difference(made->run)));
     }
 };

@@ -18,6 +18,14 @@ struct SampleQuestion
     Request request;
 };
 
+/// A sample with its card, by folder and model; null when it cannot be read.
+inline engine::LoadedModelPointer loadSample(const QString& name)
+{
+    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
+    const auto model = engine::loadModel(samples / (name.toStdString() + ".onnx"));
+    return model.ok() && (*model)->card ? *model : nullptr;
+}
+
 /// Of "clever-hans/clever-hans"; without a model where it cannot be read.
 template <class Request>
 SampleQuestion<Request> questionOf(const char* sample)

@@ -11,6 +11,7 @@
 #include "core/ops/algebra.h"
 #include "core/ops/exactsums.h"
 #include "core/trace/timeline.h"
+#include "tests/core/engine/samplequestion.h"
 
 #include <algorithm>
 #include <array>
@@ -43,13 +44,6 @@ engine::ExplainRequest requestFor(const engine::LoadedModel& model, const std::s
 constexpr std::array<const char*, 8> kSamples{
     "clever-hans/clever-hans",   "clever-hans/control",  "marked-step/marked-step",     "one-segment/one-segment",
     "planted-word/planted-word", "planted-word/control", "silent-groups/silent-groups", "silent-groups/one-group"};
-
-engine::LoadedModelPointer loadSample(const QString& name)
-{
-    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
-    auto model = engine::loadModel(samples / (name.toStdString() + ".onnx"));
-    return model.ok() && (*model)->card ? *model : nullptr;
-}
 
 /// The card's target on the first of its inputs.
 base::Result<engine::ExplainRequest> questionOf(const engine::LoadedModel& model)
@@ -107,10 +101,8 @@ private slots:
     {
         QFETCH(QString, sample);
         QFETCH(QString, composite);
-        const auto model = loadSample(sample);
-        QVERIFY(model != nullptr);
-        auto asked = questionOf(*model);
-        QVERIFY2(asked.ok(), asked.ok() ? "" : asked.error().text().c_str());
+        RETRO_MADE(model, tests::loadSample(sample));
+        RETRO_MADE(asked, questionOf(*model));
         engine::ExplainRequest request = *asked;
         request.composite = composite.toStdString();
         const auto promise = engine::explain(*model, request);
@@ -120,7 +112,7 @@ private slots:
             QVERIFY2(namesTokens || text.find(request.composite) != std::string::npos, text.c_str());
             return;
         }
-        QVERIFY2(promise.ok(), promise.ok() ? "" : promise.error().text().c_str());
+        RETRO_OK(promise);
         request.save = execute::SavePolicy::All;
         const auto all = engine::explain(*model, request);
         request.engine = engine::EngineKind::Oracle;
@@ -143,8 +135,7 @@ private slots:
     {
         QFETCH(QString, sample);
         QFETCH(QString, composite);
-        const auto model = loadSample(sample);
-        QVERIFY(model != nullptr);
+        RETRO_MADE(model, tests::loadSample(sample));
         engine::ExplainRequest request = questionOf(*model).value();
         request.composite = composite.toStdString();
         request.precision = execute::Precision::Double;
@@ -179,10 +170,8 @@ private slots:
         const auto model = load("clever-hans.onnx");
         engine::ExplainRequest request = requestFor(*model, model->card->pictures.front().file);
         request.record = true;
-        const auto result = engine::explain(*model, request);
-        QVERIFY(result.ok());
-        auto timeline = trace::Timeline::open(result->run);
-        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        RETRO_MADE(result, engine::explain(*model, request));
+        RETRO_MADE(timeline, trace::Timeline::open(result->run));
         const auto relevanceAtEnd = [&] {
             std::vector<tensor::Tensor> tensors;
             for (const auto& node : timeline->state().nodes) {

@@ -40,16 +40,9 @@ SharedGraph classifier(const std::vector<std::string>& tail)
 engine::ExplainResult answer(const SharedGraph& graph, engine::Question question)
 {
     const engine::LoadedModelPointer model = loaded(graph);
-    auto request = engine::resolve(question, *model);
-    if (!request) {
-        qFatal("%s", request.error().text().c_str());
-    }
-    request->inputs = {floats({1, 3}, kInput)};
-    auto result = engine::explain(*model, *request);
-    if (!result) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    auto request = tests::made(engine::resolve(question, *model));
+    request.inputs = {floats({1, 3}, kInput)};
+    return tests::made(engine::explain(*model, request));
 }
 
 engine::Question asking(const std::string& composite, const std::string& start = {}, const std::string& target = {})
@@ -204,19 +197,13 @@ private slots:
         engine::Question question = asking("epsilon");
         question.budget = "100%";
         const auto explained = [&] {
-            auto request = engine::resolve(question, *model);
-            if (!request) {
-                qFatal("%s", request.error().text().c_str());
-            }
-            request->inputs = {floats({1, 3}, kInput)};
-            return engine::explain(*model, *request);
+            auto request = tests::made(engine::resolve(question, *model));
+            request.inputs = {floats({1, 3}, kInput)};
+            return engine::explain(*model, request);
         };
-        const auto refused = explained();
-        QVERIFY(!refused.ok());
-        QVERIFY(refused.error().text().find("--target 'z_out[:i,j,…]'") != std::string::npos);
+        RETRO_REFUSED(explained(), "--target 'z_out[:i,j,…]'");
         question.targets = {"z_out:0,0"};
-        const auto named = explained();
-        QVERIFY2(named.ok(), named.ok() ? "" : named.error().text().c_str());
+        RETRO_MADE(named, explained());
         expectMap(*named, {-1, -4, 0.5});
     }
 };

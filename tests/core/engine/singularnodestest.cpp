@@ -44,8 +44,7 @@ const engine::NodeGradient& nodeOf(const std::vector<engine::NodeGradient>& node
 /// y = Log(x) of three numbers as a model that `verify` takes.
 engine::LoadedModel logModel()
 {
-    graph::GraphBuilder builder("log");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("log", 17);
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{3});
     builder.addOutput(addNode(builder, "Log", "log", {x}, "y"));
     auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
@@ -72,8 +71,7 @@ private slots:
     void aRootOfZeroIsSingularWhereverItStands()
     {
         QFETCH(bool, isLast);
-        const auto nodes = engine::checkNodes(atZero(rootModel(isLast)), 1, {});
-        QVERIFY2(nodes.ok(), nodes.ok() ? "" : nodes.error().text().c_str());
+        RETRO_MADE(nodes, engine::checkNodes(atZero(rootModel(isLast)), 1, {}));
         const engine::NodeGradient& root = nodeOf(*nodes, "root");
         QVERIFY(root.isSingular && !root.error && !root.note.empty());
         QVERIFY(root.state() == engine::GradientState::Singular);
@@ -113,8 +111,7 @@ private slots:
         const std::string name = node.toStdString();
         const auto wrong = tapeOf(
             model, spoilt(model, name, [number](const Tensor& t) { return ops::algebra::filledLike(t, number); }));
-        const auto nodes = engine::checkNodes(wrong, 1, {});
-        QVERIFY2(nodes.ok(), nodes.ok() ? "" : nodes.error().text().c_str());
+        RETRO_MADE(nodes, engine::checkNodes(wrong, 1, {}));
         QVERIFY(nodeOf(*nodes, name).state() == engine::GradientState::NotFinite);
         const engine::PropertyResult judged = engine::judgeNodes(*nodes);
         QVERIFY2(judged.state == engine::PropertyState::Violated, judged.detail.c_str());
@@ -130,8 +127,7 @@ private slots:
 
     void whatOverflowsInFloatIsCounted()
     {
-        graph::GraphBuilder builder("big");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("big", 17);
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{2});
         builder.addOutput(addNode(builder, "Mul", "times", {x, x}, "square"));
         const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
@@ -158,8 +154,7 @@ private slots:
         request.inputs = {Tensor::of<float>({3}, numbers)};
         request.target.kind = engine::TargetRequest::Kind::Value;
         request.target.value = "y";
-        const auto result = engine::verify(model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::verify(model, request));
         QVERIFY(!result->isViolated());
         QVERIFY(find(result->properties, "P5")->state == engine::PropertyState::Held);
         for (const char* id : {"promise", "everything saved", "compiled", "conservation"}) {

@@ -107,9 +107,7 @@ private:
     base::ValueId add(const std::string& op, const std::string& name, std::vector<base::ValueId> inputs,
                       graph::Attributes attributes = {})
     {
-        const auto result = m_builder.addResult(name);
-        m_builder.addNode({op, "", name + "_node", "", kOpset, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name + "_node", std::move(inputs), name, std::move(attributes));
     }
 
     base::ValueId layer(const std::string& in, base::ValueId x)

@@ -20,8 +20,7 @@ namespace retro::enginetest
 inline std::shared_ptr<const execute::BoundModel>
 modelOf(const std::function<base::ValueId(graph::GraphBuilder&, base::ValueId)>& build)
 {
-    graph::GraphBuilder builder("small");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("small", 17);
     const base::ValueId x = builder.addInput("x", tensor::DType::Float64, tensor::Shape{3});
     builder.addOutput(build(builder, x));
     auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
@@ -32,9 +31,7 @@ modelOf(const std::function<base::ValueId(graph::GraphBuilder&, base::ValueId)>&
 inline base::ValueId addNode(graph::GraphBuilder& builder, const std::string& op, const std::string& name,
                              std::vector<base::ValueId> operands, const std::string& value)
 {
-    const base::ValueId result = builder.addResult(value);
-    builder.addNode({op, "", name, "", 17, std::move(operands), {result}, {}});
-    return result;
+    return builder.addOp(op, name, std::move(operands), value);
 }
 
 /// y = tanh(x · x) + x over three numbers, in double: ids x 0, square 1, bent 2, y 3.

@@ -108,8 +108,7 @@ private slots:
     {
         const auto request = engine::parseTarget("3");
         const auto resolved = engine::resolveTarget(*request, {}, base::ValueId(std::uint32_t{0}), logits());
-        QVERIFY(!resolved.ok());
-        QVERIFY(resolved.error().code == base::ErrorCode::Usage);
+        RETRO_REFUSED(resolved, base::ErrorCode::Usage);
         const auto tooMany =
             engine::resolveTarget(*engine::parseTarget("y:0,1,2"), {}, base::ValueId(std::uint32_t{0}), logits());
         QVERIFY(!tooMany.ok());
@@ -164,8 +163,7 @@ private slots:
         QCOMPARE(engine::parseTarget("out:segment=2")->value, std::string("out"));
         const std::vector<std::string> labels{"ground", "house"};
         QCOMPARE(engine::segmentIn(*engine::parseTarget("segment=house", labels)), std::optional<std::int64_t>(1));
-        const auto target = engine::resolveTarget(*request, {}, {}, scores);
-        QVERIFY2(target.ok(), target ? "" : target.error().text().c_str());
+        RETRO_MADE(target, engine::resolveTarget(*request, {}, {}, scores));
         QCOMPARE(valuesOf(target->start), (std::vector<double>{0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0}));
         QCOMPARE(target->logit, (std::vector<double>{7}));
         QCOMPARE(target->place, (std::vector<std::string>{"segment 1, 2 places"}));
@@ -186,13 +184,10 @@ private slots:
 
     void aSigmoidBelowOneHalfHasAHint()
     {
-        graph::GraphBuilder builder("small");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("small", 18);
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
-        const base::ValueId z = builder.addResult("z");
-        const base::ValueId p = builder.addResult("p");
-        builder.addNode({"Neg", "", "neg", "", 18, {x}, {z}, {}});
-        builder.addNode({"Sigmoid", "", "sig", "", 18, {z}, {p}, {}});
+        const base::ValueId z = builder.addOp("Neg", "neg", {x}, "z");
+        const base::ValueId p = builder.addOp("Sigmoid", "sig", {z}, "p");
         builder.addOutput(p);
         const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
         const auto model = execute::BoundModel::bind(
@@ -202,8 +197,7 @@ private slots:
         target.index = {1};
         target.logit = {0.2};
         const std::string hint = engine::targetHint(**model, target);
-        QVERIFY2(hint.find("0.2 is below 0.5") != std::string::npos, hint.c_str());
-        QVERIFY2(hint.find("--target 'z:0,1'") != std::string::npos, hint.c_str());
+        RETRO_SAYS(hint, "0.2 is below 0.5", "--target 'z:0,1'");
         target.logit = {0.5};
         QVERIFY(engine::targetHint(**model, target).empty());
         target.logit = {0.2};
@@ -214,12 +208,11 @@ private slots:
     /// Through nodes that hand numbers on or pick some; a softmax in steps is one.
     void hintsLookThroughWhatHandsOn()
     {
-        graph::GraphBuilder builder("small");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("small", 18);
         const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs,
                               graph::Attributes attributes = {}) {
-            const base::ValueId result = builder.addResult(name);
-            builder.addNode({op, "", name + " node", "", 18, std::move(inputs), {result}, std::move(attributes)});
+            const base::ValueId result =
+                builder.addOp(op, name + " node", std::move(inputs), name, std::move(attributes));
             builder.addOutput(result);
             return result;
         };
@@ -238,9 +231,9 @@ private slots:
         const base::ValueId e = node("Exp", "e", {z});
         const base::ValueId share = node("Div", "share", {e, node("ReduceSum", "sum", {e, last})});
         const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
-        const auto model = execute::BoundModel::bind(
-            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model,
+                   execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(builder).build().value()),
+                                             types, execute::Precision::Float));
         engine::ResolvedTarget target;
         target.index = {0};
         target.logit = {0.2};
@@ -252,8 +245,7 @@ private slots:
         QVERIFY(engine::targetHint(**model, target).find("--target 'z[:i,j,…]'") != std::string::npos);
         target.value = logarithm;
         const std::string hint = engine::targetHint(**model, target);
-        QVERIFY2(hint.find("the logarithm of a softmax") != std::string::npos, hint.c_str());
-        QVERIFY2(hint.find("--target 'z:0,0'") != std::string::npos, hint.c_str());
+        RETRO_SAYS(hint, "the logarithm of a softmax", "--target 'z:0,0'");
         target.value = e; // 0.2 of an exponential is of a score below 0
         QVERIFY(engine::targetHint(**model, target).find("has another sign than its score") != std::string::npos);
         target.value = z;
@@ -264,15 +256,11 @@ private slots:
     void theDefaultIsComputed()
     {
         for (const bool hasScores : {true, false}) {
-            graph::GraphBuilder builder("small");
-            builder.setOpset("", 18);
+            graph::GraphBuilder builder("small", 18);
             const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
-            const base::ValueId copy = builder.addResult("copy");
-            const base::ValueId s = builder.addResult("s");
-            const base::ValueId best = builder.addResult("best");
-            builder.addNode({"Identity", "", "copy node", "", 18, {x}, {copy}, {}});
-            builder.addNode({"Relu", "", "scores", "", 18, {x}, {s}, {}});
-            builder.addNode({"ArgMax", "", "label", "", 18, {s}, {best}, {{"axis", std::int64_t{1}}}});
+            const base::ValueId copy = builder.addOp("Identity", "copy node", {x}, "copy");
+            const base::ValueId s = builder.addOp("Relu", "scores", {x}, "s");
+            const base::ValueId best = builder.addOp("ArgMax", "label", {s}, "best", {{"axis", std::int64_t{1}}});
             builder.addOutput(best);
             if (hasScores) {
                 builder.addOutput(copy);
@@ -297,22 +285,19 @@ private slots:
 
     void timeFirstIsSaid()
     {
-        graph::GraphBuilder builder("series");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("series", 18);
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{4, 1, 3});
         const base::ValueId w = builder.addConstant("w", Tensor::zeros(tensor::DType::Float32, {1, 2, 3}));
         const base::ValueId r = builder.addConstant("r", Tensor::zeros(tensor::DType::Float32, {1, 2, 2}));
         const base::ValueId axis =
             builder.addConstant("axis", Tensor::of<std::int64_t>({1}, std::array<std::int64_t, 1>{1}));
-        const base::ValueId all = builder.addResult("all");
-        const base::ValueId y = builder.addResult("y");
-        builder.addNode({"RNN", "", "rnn", "", 18, {x, w, r}, {all}, {{"hidden_size", std::int64_t{2}}}});
-        builder.addNode({"Squeeze", "", "squeeze", "", 18, {all, axis}, {y}, {}});
+        const base::ValueId all = builder.addOp("RNN", "rnn", {x, w, r}, "all", {{"hidden_size", std::int64_t{2}}});
+        const base::ValueId y = builder.addOp("Squeeze", "squeeze", {all, axis}, "y");
         builder.addOutput(y);
         const std::vector<ops::TensorType> types{{tensor::DType::Float32, {4, 1, 3}}};
-        const auto model = execute::BoundModel::bind(
-            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model,
+                   execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(builder).build().value()),
+                                             types, execute::Precision::Float));
         engine::ResolvedTarget target;
         target.value = y;
         target.index = {0, 0, 0, 0};
@@ -324,12 +309,9 @@ private slots:
 
     void aProbabilityHasAHint()
     {
-        graph::GraphBuilder builder("small");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("small", 18);
         const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> inputs) {
-            const base::ValueId result = builder.addResult(std::string(name) + "_out");
-            builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
-            return result;
+            return builder.addOp(op, name, std::move(inputs), std::string(name) + "_out");
         };
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
         const base::ValueId logits = node("Relu", "logits", {x});
@@ -338,9 +320,9 @@ private slots:
         builder.addOutput(end);
         builder.addOutput(logarithm);
         const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
-        const auto model = execute::BoundModel::bind(
-            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
-        QVERIFY(model.ok());
+        RETRO_MADE(model,
+                   execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(builder).build().value()),
+                                             types, execute::Precision::Float));
         engine::ResolvedTarget target;
         target.value = end;
         target.index = {1};

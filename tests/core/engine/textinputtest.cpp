@@ -31,11 +31,9 @@ formats::ModelCard reviews() { return cardOf({"the", "film", "was", "good", "don
 /// A model whose input is a row of tokens of the declared shape.
 graph::Graph reader(std::optional<std::vector<graph::Dimension>> declared, tensor::DType dtype = tensor::DType::Int64)
 {
-    graph::GraphBuilder builder("reader");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("reader", 17);
     const auto x = builder.addInput("tokens", dtype, std::move(declared));
-    const auto y = builder.addResult("y");
-    builder.addNode({"Identity", "", "id", "", 17, {x}, {y}, {}});
+    const auto y = builder.addOp("Identity", "id", {x}, "y");
     builder.addOutput(y);
     return std::move(builder).build().value();
 }
@@ -78,17 +76,13 @@ private slots:
     {
         QFETCH(const QString, text);
         QFETCH(const Tokens, tokens);
-        const auto found = engine::tokensOf(text.toStdString(), reviews());
-        QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+        RETRO_MADE(found, engine::tokensOf(text.toStdString(), reviews()));
         QCOMPARE(*found, tokens);
     }
 
     void unknownWordsAreNamedOrBecomeTheWordForThem()
     {
-        const auto refused = engine::tokensOf("the Book was good", reviews());
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("'Book'") != std::string::npos, refused.error().text().c_str());
-        QVERIFY(refused.error().text().find("input.unknown") != std::string::npos);
+        RETRO_REFUSED(engine::tokensOf("the Book was good", reviews()), "'Book'", "input.unknown");
         formats::ModelCard card = cardOf({"[UNK]", "good"}, "[UNK]");
         QCOMPARE(*engine::tokensOf("the Book, good", card), (Tokens{0, 0, 1}));
         const auto longWord = engine::tokensOf(std::string(10'000, 'x'), reviews());
@@ -134,8 +128,7 @@ private slots:
         const formats::ModelCard card = reviews();
         const std::string path = file("review.txt", "The film was good.\n");
         const graph::Graph open = reader(std::vector<graph::Dimension>{{{}, "N"}, {{}, "words"}});
-        const auto inputs = engine::resolveInputs({"tokens=" + path}, open, {}, {}, &card);
-        QVERIFY2(inputs.ok(), inputs.ok() ? "" : inputs.error().text().c_str());
+        RETRO_MADE(inputs, engine::resolveInputs({"tokens=" + path}, open, {}, {}, &card));
         QCOMPARE(inputs->front().shape(), (tensor::Shape{1, 4}));
         QCOMPARE(inputs->front().dtype(), tensor::DType::Int64);
         QCOMPARE(inputs->front().at(3), 3.0);
@@ -143,8 +136,7 @@ private slots:
             engine::resolveInputs({path}, reader(std::vector<graph::Dimension>{{{}, "words"}}), {}, {}, &card);
         QVERIFY(flat.ok());
         QCOMPARE(flat->front().shape(), (tensor::Shape{4}));
-        const auto narrow = engine::resolveInputs({path}, reader(std::nullopt, tensor::DType::Int32), {}, {}, &card);
-        QVERIFY(narrow.ok());
+        RETRO_MADE(narrow, engine::resolveInputs({path}, reader(std::nullopt, tensor::DType::Int32), {}, {}, &card));
         QCOMPARE(narrow->front().dtype(), tensor::DType::Int32);
     }
 

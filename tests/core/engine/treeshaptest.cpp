@@ -60,8 +60,7 @@ graph::Node trees(const std::string& op)
 
 engine::LoadedModelPointer modelOf(graph::Node node, const std::vector<Behind>& behind = {})
 {
-    graph::GraphBuilder builder("trees");
-    builder.setOpset("", 18);
+    graph::GraphBuilder builder("trees", 18);
     builder.setOpset("ai.onnx.ml", 3);
     node.inputs = {builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4})};
     if (node.op == "TreeEnsembleClassifier") {
@@ -77,8 +76,7 @@ engine::LoadedModelPointer modelOf(graph::Node node, const std::vector<Behind>& 
             operands.push_back(builder.addConstant(
                 name + "_c", Tensor::of<float>({static_cast<std::int64_t>(next.constant.size())}, next.constant)));
         }
-        last = builder.addResult(name);
-        builder.addNode({next.op, "", next.op, "", 18, operands, {last}, {}});
+        last = builder.addOp(next.op, next.op, operands, name);
     }
     builder.addOutput(last);
     auto model = engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "trees.onnx", {});
@@ -144,8 +142,7 @@ class TreeShapTest : public QObject
 private slots:
     void initTestCase()
     {
-        const auto values = tensor::readNpz(kFolder / "values.npz");
-        QVERIFY2(values.ok(), values.ok() ? "" : values.error().text().c_str());
+        RETRO_MADE(values, tensor::readNpz(kFolder / "values.npz"));
         m_peer = *values;
     }
 
@@ -166,8 +163,7 @@ private slots:
     {
         QFETCH(bool, isOfSecondClass);
         const std::string name = QTest::currentDataTag();
-        const auto model = engine::loadModel(kFolder / (name + ".onnx"));
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::loadModel(kFolder / (name + ".onnx")));
         const Tensor& peer = m_peer.at(name + ".values"); // samples × features × scores
         engine::AttributionOptions parameters;
         parameters.background = m_peer.at(name + ".background");
@@ -196,8 +192,7 @@ private slots:
             graph::Node node = trees("TreeEnsembleRegressor");
             node.attributes["aggregate_function"] = std::string(aggregate);
             node.attributes["base_values"] = Floats{.25};
-            const auto model = modelOf(node);
-            QVERIFY(model != nullptr);
+            RETRO_MADE(model, modelOf(node));
             for (const std::vector<float>& x : {std::vector<float>{1, -3, 3, 2},
                                                 {.5, -.5F, 1, 1},
                                                 {3, 1, 3, 4},
@@ -229,10 +224,7 @@ private slots:
         const engine::ExplainRequest request =
             question(Tensor::of<float>({1, 4}, std::vector<float>{.1F, .9F, .3F, 7}));
         QCOMPARE(attributed(model, request, "occlusion"), (Floats{0, 2, 1, 0}));
-        const auto refused = engine::explain(*model, request);
-        QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("--method occlusion, shapley, treeshap") != std::string::npos,
-                 refused.error().text().c_str());
+        RETRO_REFUSED(engine::explain(*model, request), "--method occlusion, shapley, treeshap");
     }
 
     /// Scores behind a transform are explained before it; the first of two classes is the second one turned round.
@@ -275,8 +267,7 @@ private slots:
         graph::Node least = trees("TreeEnsembleRegressor");
         least.attributes["aggregate_function"] = std::string("MIN");
         QVERIFY(attributed(modelOf(least), request, "treeshap", &why).empty());
-        QVERIFY2(why.find("the least or the largest") != std::string::npos && why.find("shapley") != std::string::npos,
-                 why.c_str());
+        RETRO_SAYS(why, "the least or the largest", "shapley");
         QVERIFY(attributed(modelOf(trees("TreeEnsembleRegressor"), {{"Exp"}}), request, "treeshap", &why).empty());
         QVERIFY2(why.find("node 'Exp' (Exp)") != std::string::npos, why.c_str());
         const auto path = engine::makeAttribution("treeshap:tree_path_dependent");
@@ -284,8 +275,7 @@ private slots:
         engine::AttributionOptions narrow;
         narrow.background = Tensor::zeros(tensor::DType::Float32, {2, 3});
         QVERIFY(attributed(modelOf(trees("TreeEnsembleRegressor")), request, "treeshap", &why, narrow).empty());
-        QVERIFY2(why.find("--background") != std::string::npos && why.find("4 features") != std::string::npos,
-                 why.c_str());
+        RETRO_SAYS(why, "--background", "4 features");
     }
 
 private:

@@ -46,12 +46,10 @@ private slots:
         for (int seed = 1; seed <= sampleSeeds(); ++seed) {
             engine::VerifyRequest request;
             const std::string given = QString(input).replace("{}", QString::number(seed)).toStdString();
-            const auto inputs = engine::resolveInputs({given}, *question.model->graph(), {}, {});
-            QVERIFY2(inputs.ok(), inputs.ok() ? "" : inputs.error().text().c_str());
+            RETRO_MADE(inputs, engine::resolveInputs({given}, *question.model->graph(), {}, {}));
             request.inputs = *inputs;
             request.seed = static_cast<std::uint64_t>(seed);
-            const auto result = engine::verify(*question.model, request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, engine::verify(*question.model, request));
             QVERIFY(result->properties.size() > 10);
             for (const engine::PropertyResult& one : result->properties) {
                 QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());

@@ -7,6 +7,7 @@
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/verify.h"
 #include "core/ops/algebra.h"
+#include "tests/core/engine/samplequestion.h"
 #include "tests/core/engine/smalltape.h"
 
 using namespace retro;
@@ -15,13 +16,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-engine::LoadedModelPointer loadSample(const QString& name)
-{
-    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
-    auto model = engine::loadModel(samples / (name.toStdString() + ".onnx"));
-    return model.ok() && (*model)->card ? *model : nullptr;
-}
 
 base::Result<engine::VerifyRequest> questionOf(const engine::LoadedModel& model)
 {
@@ -66,12 +60,10 @@ private slots:
     {
         QFETCH(QString, name);
         QFETCH(bool, isChain);
-        const engine::LoadedModelPointer model = loadSample(name);
+        const engine::LoadedModelPointer model = tests::loadSample(name);
         QVERIFY(model);
-        const auto request = questionOf(*model);
-        QVERIFY2(request.ok(), request.ok() ? "" : request.error().text().c_str());
-        const auto result = engine::verify(*model, *request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(request, questionOf(*model));
+        RETRO_MADE(result, engine::verify(*model, *request));
         for (const engine::PropertyResult& one : result->properties) {
             QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
         }
@@ -99,8 +91,7 @@ private slots:
         QFETCH(int, type);
         const auto narrow = static_cast<tensor::DType>(type);
         constexpr std::int64_t kWide = 128; // 128 × 128 in 16 bits are more than what is widened once
-        graph::GraphBuilder builder("narrow");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("narrow", 17);
         const auto weights = [&](const std::string& name, const tensor::Shape& shape, double factor) {
             std::vector<double> numbers(static_cast<std::size_t>(tensor::elementCount(shape)));
             for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -112,19 +103,18 @@ private slots:
         const base::ValueId w = weights("w", {kWide, kWide}, 0.1);
         const base::ValueId hidden = addNode(builder, "MatMul", "first", {x, w}, "hidden");
         const base::ValueId bent = addNode(builder, "Tanh", "bend", {hidden}, "bent");
-        const base::ValueId turned = builder.addResult("turned");
-        builder.addNode({"Transpose", "", "turn", "", 17, {w}, {turned}, {{"perm", std::vector<std::int64_t>{1, 0}}}});
+        const base::ValueId turned =
+            builder.addOp("Transpose", "turn", {w}, "turned", {{"perm", std::vector<std::int64_t>{1, 0}}});
         const base::ValueId back = addNode(builder, "MatMul", "second", {bent, turned}, "back");
         builder.addOutput(addNode(builder, "Add", "sum", {back, weights("b", {kWide}, 1)}, "y"));
-        auto rewritten = rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {});
-        QVERIFY(rewritten.ok());
+        RETRO_MADE(rewritten,
+                   rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {}));
         engine::LoadedModel model;
         model.name = "narrow.onnx";
         model.rewritten = std::move(rewritten).value();
         engine::VerifyRequest request;
         request.inputs = {Tensor::full(tensor::DType::Float32, {1, kWide}, 0.25)};
-        const auto result = engine::verify(model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::verify(model, request));
         for (const engine::PropertyResult& one : result->properties) {
             QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
         }
@@ -137,8 +127,7 @@ private slots:
         const auto model = smallModel();
         const auto wrong =
             tapeOf(model, spoilt(model, "bend", [](const Tensor& t) { return ops::algebra::scale(t, 1.01); }));
-        const auto nodes = engine::checkNodes(wrong, 1, {});
-        QVERIFY2(nodes.ok(), nodes.ok() ? "" : nodes.error().text().c_str());
+        RETRO_MADE(nodes, engine::checkNodes(wrong, 1, {}));
         const engine::PropertyResult judged = engine::judgeNodes(*nodes);
         QVERIFY(judged.state == engine::PropertyState::Violated);
         QVERIFY2(judged.detail.find("the worst is bend (Tanh)") != std::string::npos, judged.detail.c_str());
@@ -147,8 +136,7 @@ private slots:
         const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
         const auto whole = engine::checkWhole(wrong, target, start, 1, {});
         QVERIFY(whole->state == engine::PropertyState::Violated);
-        QVERIFY2(whole->detail.find("; smallest case: from ones at bent, slope") != std::string::npos,
-                 whole->detail.c_str());
+        RETRO_SAYS(whole->detail, "; smallest case: from ones at bent, slope");
         QCOMPARE(whole->node, std::string("bend"));
         const auto right = tapeOf(model, engine::gradientRule(model));
         QVERIFY(engine::judgeNodes(*engine::checkNodes(right, 1, {})).state == engine::PropertyState::Held);
@@ -190,16 +178,13 @@ private slots:
             const base::ValueId here =
                 builder.addConstant("here", Tensor::of<double>({3}, std::vector<double>{0.5, -0.25, 1.0}));
             const base::ValueId zero = addNode(builder, "Sub", "shift", {x, here}, "z");
-            const base::ValueId y = builder.addResult("y");
-            builder.addNode({"HardSigmoid", "", "bend", "", 17, {zero}, {y}, {{"alpha", 1e33}, {"beta", 0.5}}});
-            return y;
+            return builder.addOp("HardSigmoid", "bend", {zero}, "y", {{"alpha", 1e33}, {"beta", 0.5}});
         });
         const auto right = tapeOf(model, engine::gradientRule(model));
         const tape::Id target = right.idOf[model->graph().outputs().front().index()];
         const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-            const auto nodes = engine::checkNodes(right, seed, {});
-            QVERIFY(nodes.ok());
+            RETRO_MADE(nodes, engine::checkNodes(right, seed, {}));
             QVERIFY(engine::judgeNodes(*nodes).state != engine::PropertyState::Violated);
             const auto bend = std::ranges::find(*nodes, "bend", &engine::NodeGradient::node);
             QVERIFY(bend != nodes->end() && bend->state() == engine::GradientState::NotChecked);
@@ -212,23 +197,21 @@ private slots:
     /// A scale that is read as a number changes with the largest elements, while its gradient is 0 by definition.
     void theScaleOfLevelsHasNoSlope()
     {
-        graph::GraphBuilder builder("scaled");
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder("scaled", 17);
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
         const base::ValueId levels = builder.addResult("levels");
         const base::ValueId scale = builder.addResult("scale");
         const base::ValueId zero = builder.addResult("zero");
         builder.addNode({"DynamicQuantizeLinear", "", "range", "", 17, {x}, {levels, scale, zero}, {}});
         builder.addOutput(addNode(builder, "Mul", "scaled", {x, scale}, "y"));
-        auto rewritten = rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {});
-        QVERIFY(rewritten.ok());
+        RETRO_MADE(rewritten,
+                   rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {}));
         engine::LoadedModel model;
         model.name = "scaled.onnx";
         model.rewritten = std::move(rewritten).value();
         engine::VerifyRequest request;
         request.inputs = {Tensor::of<float>({1, 4}, std::vector<float>{0.5F, -0.25F, 1.5F, 0.75F})};
-        const auto result = engine::verify(model, request);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, engine::verify(model, request));
         for (const engine::PropertyResult& one : result->properties) {
             QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
         }
@@ -248,8 +231,7 @@ private slots:
             return addNode(builder, "Gemm", "layer", {row, w, b}, "y");
         });
         const auto right = tapeOf(model, engine::gradientRule(model));
-        const auto nodes = engine::checkNodes(right, 1, {});
-        QVERIFY(nodes.ok());
+        RETRO_MADE(nodes, engine::checkNodes(right, 1, {}));
         QVERIFY(engine::judgeNodes(*nodes).state != engine::PropertyState::Violated);
         const auto layer = std::ranges::find(*nodes, "layer", &engine::NodeGradient::node);
         QVERIFY(layer != nodes->end() && !layer->error && layer->state() == engine::GradientState::NotChecked);
@@ -280,18 +262,15 @@ private slots:
             tapeOf(model, spoilt(model, "plus", [](const Tensor& t) { return ops::algebra::scale(t, 2); }));
         const engine::PropertyResult judged = engine::judgeNodes(*engine::checkNodes(wrong, 1, {}));
         QVERIFY(judged.state == engine::PropertyState::Violated);
-        QVERIFY2(judged.detail.find("operand 1 at [0] alone, by 1, moves: the rule answers 2, the difference 1") !=
-                     std::string::npos,
-                 judged.detail.c_str());
+        RETRO_SAYS(judged.detail, "operand 1 at [0] alone, by 1, moves: the rule answers 2, the difference 1");
         QVERIFY2(judged.detail.find("operand 0") == std::string::npos, judged.detail.c_str());
     }
 
     void aStoppedVerificationIsCancelled()
     {
-        const engine::LoadedModelPointer model = loadSample("silent-groups/one-group");
+        const engine::LoadedModelPointer model = tests::loadSample("silent-groups/one-group");
         QVERIFY(model);
-        const auto request = questionOf(*model);
-        QVERIFY(request.ok());
+        RETRO_MADE(request, questionOf(*model));
         std::stop_source stop;
         const auto stopWithin = [&stop](const std::string& stage, std::size_t done, std::size_t) {
             if (stage == "gradients in double" && done > 0) {
@@ -309,8 +288,7 @@ private slots:
                                       return ops::algebra::add(t, ops::algebra::filledLike(t, 0.5));
                                   }));
         const tape::Id target = leaky.idOf[model->graph().outputs().front().index()];
-        const auto results = engine::checkTape(leaky, target, Tensor::full(tensor::DType::Float64, {3}, 1), {});
-        QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+        RETRO_MADE(results, engine::checkTape(leaky, target, Tensor::full(tensor::DType::Float64, {3}, 1), {}));
         const engine::PropertyResult* skipping = find(*results, "P6");
         QVERIFY(skipping != nullptr && skipping->state == engine::PropertyState::NotApplicable);
         QVERIFY2(skipping->detail.find("bent") != std::string::npos, skipping->detail.c_str());
@@ -327,8 +305,7 @@ private slots:
         const tape::Id target = moody.idOf[model->graph().outputs().front().index()];
         engine::ReverseCourse course;
         const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
-        const auto results = engine::checkTape(moody, target, start, {}, &course);
-        QVERIFY(results.ok());
+        RETRO_MADE(results, engine::checkTape(moody, target, start, {}, &course));
         QCOMPARE(courseText(course), QString("plus: x = bent = | bend: square = | times: x part"));
         const auto right = tapeOf(model, engine::gradientRule(model));
         QVERIFY(engine::checkTape(right, target, start, {}, &course).ok());
@@ -349,13 +326,11 @@ private slots:
         const auto moody = tapeOf(
             model, spoilt(model, "times", [calls](const Tensor& t) { return ops::algebra::scale(t, ++*calls); }));
         const tape::Id target = moody.idOf[model->graph().outputs().front().index()];
-        const auto results = engine::checkTape(moody, target, Tensor::full(tensor::DType::Float64, {3}, 1), {});
-        QVERIFY(results.ok());
+        RETRO_MADE(results, engine::checkTape(moody, target, Tensor::full(tensor::DType::Float64, {3}, 1), {}));
         for (const char* id : {"P5", "P6", "P9"}) {
             const engine::PropertyResult* one = find(*results, id);
             QVERIFY2(one->state == engine::PropertyState::Violated, id);
-            QVERIFY2(one->detail.find("; smallest case: from ones at square, the slot of x") != std::string::npos,
-                     one->detail.c_str());
+            RETRO_SAYS(one->detail, "; smallest case: from ones at square, the slot of x");
         }
     }
 };

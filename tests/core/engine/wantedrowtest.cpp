@@ -297,10 +297,8 @@ private slots:
         const engine::LoadedModel model = loaded(languageModel(isCapped));
         const std::string target = place.toStdString();
         QVERIFY(engine::WantedRow::of(model, request(target.c_str())));
-        const auto row = engine::explain(model, request(target.c_str()));
-        const auto whole = engine::explain(model, request(target.c_str(), false));
-        QVERIFY2(row.ok(), row.ok() ? "" : row.error().text().c_str());
-        QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+        RETRO_MADE(row, engine::explain(model, request(target.c_str())));
+        RETRO_MADE(whole, engine::explain(model, request(target.c_str(), false)));
         const std::size_t ids = model.graph()->inputs()[0].index();
         QVERIFY(row->relevance[ids].isValid());
         QVERIFY(row->relevance[ids].bitEqual(whole->relevance[ids]));
@@ -315,10 +313,8 @@ private slots:
     void theHeadMakesOneRow()
     {
         const engine::LoadedModel model = loaded(languageModel());
-        const auto asked = engine::WantedRow::of(model, request("logits_out:0,3,11"));
-        QVERIFY(asked);
-        const auto result = engine::explain(asked->model(), asked->request());
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(asked, engine::WantedRow::of(model, request("logits_out:0,3,11")));
+        RETRO_MADE(result, engine::explain(asked->model(), asked->request()));
         QCOMPARE(result->outputs[0].shape(), (Shape{1, 1, kWords}));
     }
 
@@ -362,10 +358,8 @@ private slots:
     void otherOutputsStayWhole()
     {
         const engine::LoadedModel model = loaded(languageModel(true, true));
-        const auto row = engine::explain(model, request("logits_out:0,3,11"));
-        const auto whole = engine::explain(model, request("logits_out:0,3,11", false));
-        QVERIFY2(row.ok(), row.ok() ? "" : row.error().text().c_str());
-        QVERIFY(whole.ok());
+        RETRO_MADE(row, engine::explain(model, request("logits_out:0,3,11")));
+        RETRO_MADE(whole, engine::explain(model, request("logits_out:0,3,11", false)));
         const std::size_t ids = model.graph()->inputs()[0].index();
         QVERIFY(row->relevance[ids].bitEqual(whole->relevance[ids]));
         QCOMPARE(row->outputs[0].shape(), (Shape{1, 1, kWords}));
@@ -390,12 +384,9 @@ private slots:
         QFETCH(const QString, target);
         QFETCH(const int, before);
         const engine::LoadedModel model = loaded(layeredModel(hidesBehind));
-        auto asked = engine::WantedRow::of(model, request(target.toStdString().c_str()));
-        QVERIFY(asked);
-        const auto narrow = asked->narrowed({});
-        QVERIFY(narrow);
-        const auto result = engine::explain(*narrow, asked->request());
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(asked, engine::WantedRow::of(model, request(target.toStdString().c_str())));
+        RETRO_MADE(narrow, asked->narrowed({}));
+        RETRO_MADE(result, engine::explain(*narrow, asked->request()));
         const auto rowsOf = [&](const char* value, std::size_t axis) {
             const std::optional<ValueId> id = result->model->graph().findValue(value);
             return id ? result->model->typeOf(*id).shape[axis] : -1;
@@ -412,8 +403,7 @@ private slots:
         }
         QCOMPARE(rowsOf("first.attention_out", 2), kTokens); // with the bits of all keys
         const std::size_t ids = model.graph()->inputs()[0].index();
-        const auto whole = engine::explain(model, request(target.toStdString().c_str(), false));
-        QVERIFY(whole.ok());
+        RETRO_MADE(whole, engine::explain(model, request(target.toStdString().c_str(), false)));
         QVERIFY(result->relevance[ids].bitEqual(whole->relevance[ids]));
     }
 
@@ -457,22 +447,17 @@ private slots:
             given[static_cast<std::size_t>(hidden)] = 0;
         }
         asked.inputs.push_back(Tensor::of<std::int64_t>({1, kTokens}, given));
-        auto row = engine::WantedRow::of(model, asked);
-        QVERIFY(row);
-        const auto narrow = row->narrowed({});
-        QVERIFY(narrow);
-        const auto result = engine::explain(*narrow, row->request());
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
-        const std::optional<ValueId> keys = result->model->graph().findValue("first.k_out");
-        QVERIFY(keys);
+        RETRO_MADE(row, engine::WantedRow::of(model, asked));
+        RETRO_MADE(narrow, row->narrowed({}));
+        RETRO_MADE(result, engine::explain(*narrow, row->request()));
+        RETRO_MADE(keys, result->model->graph().findValue("first.k_out"));
         if (!isFused || isCut) { // a fused one of another form may hide them as well
             QCOMPARE(result->model->typeOf(*keys).shape[0], std::int64_t{isCut ? position + 1 : kTokens});
         }
         asked.inputsOnly = false;
         for (const engine::EngineKind kind : {engine::EngineKind::Promise, engine::EngineKind::Compiled}) {
             asked.engine = kind;
-            const auto whole = engine::explain(model, asked);
-            QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+            RETRO_MADE(whole, engine::explain(model, asked));
             const std::size_t ids = model.graph()->inputs()[0].index();
             QVERIFY(result->relevance[ids].bitEqual(whole->relevance[ids]));
             QCOMPARE(result->target.logit, whole->target.logit);
@@ -544,16 +529,14 @@ private slots:
         const std::size_t ids = model.graph()->inputs()[0].index();
         engine::ExplainRequest asked = request(("words_out:0," + std::to_string(position) + ",11").c_str());
         asked.composite = composite.toStdString();
-        const auto row = engine::explain(model, asked);
-        QVERIFY2(row.ok(), row.ok() ? "" : row.error().text().c_str());
+        RETRO_MADE(row, engine::explain(model, asked));
         QCOMPARE(row->outputs[0].shape(), (Shape{1, 1, kWords}));
         QCOMPARE(row->target.index[0], position * kWords + 11);
         asked.inputsOnly = false;
         for (const engine::EngineKind kind :
              {engine::EngineKind::Promise, engine::EngineKind::Compiled, engine::EngineKind::Oracle}) {
             asked.engine = kind;
-            const auto whole = engine::explain(model, asked);
-            QVERIFY2(whole.ok(), whole.ok() ? "" : whole.error().text().c_str());
+            RETRO_MADE(whole, engine::explain(model, asked));
             QVERIFY(row->relevance[ids].bitEqual(whole->relevance[ids]));
             QVERIFY(row->target.start.bitEqual(whole->target.start));
             for (std::int64_t token = position + 1; token < kTokens; ++token) {
@@ -586,14 +569,12 @@ private slots:
             asked.keepsPass = true;
             ForwardNodes nodes;
             const event::ObserverScope observed(&nodes);
-            const auto made = explainer.explain(asked);
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, explainer.explain(asked));
             QCOMPARE(made->forwardReused, question.isReused);
             QCOMPARE(nodes.count(), question.nodes);
             QVERIFY(bound == nullptr || made->model == bound);
             bound = made->model;
-            const auto alone = engine::explain(*model, request(question.target));
-            QVERIFY(alone.ok());
+            RETRO_MADE(alone, engine::explain(*model, request(question.target)));
             QVERIFY(made->relevance[ids].bitEqual(alone->relevance[ids]));
             QCOMPARE(made->target.index, alone->target.index);
             QCOMPARE(made->target.logit, alone->target.logit);
@@ -614,8 +595,7 @@ private slots:
         asked.inputs = {Tensor::of<std::int64_t>({1, kTokens}, others)};
         for (const char* const composite : {"attnlrp", "gradient", "epsilon"}) { // rules may read what was not kept
             asked.composite = composite;
-            const auto made = explainer.explain(asked);
-            QVERIFY(made.ok());
+            RETRO_MADE(made, explainer.explain(asked));
             QVERIFY(asked.composite != "attnlrp" || !made->forwardReused);
             const auto alone = engine::explain(*model, asked);
             QVERIFY(alone.ok() && made->relevance[ids].bitEqual(alone->relevance[ids]));
@@ -640,10 +620,8 @@ private slots:
     void anEstimateCountsWhatThereIs()
     {
         const engine::LoadedModel model = loaded(languageModel());
-        const auto row = engine::estimate(model, request("logits_out:0,3,11"));
-        const auto whole = engine::estimate(model, request("logits_out:0,3,11", false));
-        QVERIFY2(row.ok(), row.ok() ? "" : row.error().text().c_str());
-        QVERIFY(whole.ok());
+        RETRO_MADE(row, engine::estimate(model, request("logits_out:0,3,11")));
+        RETRO_MADE(whole, engine::estimate(model, request("logits_out:0,3,11", false)));
         const std::uint64_t table = kWords * kWidth * sizeof(float);
         QVERIFY(row->weightBytes >= table);
         QVERIFY(row->tensorBytes < whole->tensorBytes);

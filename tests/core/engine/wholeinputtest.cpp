@@ -7,8 +7,6 @@
 #include "core/engine/verify/rewritechecks.h"
 #include "tests/core/engine/relevancenetworks.h"
 
-#include <functional>
-
 using namespace retro;
 using namespace retro::engine::testing;
 using tensor::DType;
@@ -27,8 +25,7 @@ graph::ValueId node(graph::GraphBuilder& builder, const std::string& op, const s
 /// image (1 × 4 × 4 × 3) → channels first → Cast → / 255 → convolution → classes.
 SharedGraph classifier(DType type, bool isCast = true)
 {
-    graph::GraphBuilder builder;
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder({}, 17);
     const auto image = builder.addInput("image", type, tensor::Shape{1, 4, 4, 3});
     auto x = node(builder, "Transpose", "turned", {image}, {{"perm", Ints{0, 3, 1, 2}}});
     x = isCast ? node(builder, "Cast", "floats", {x}, {{"to", std::int64_t{1}}}) : x;
@@ -161,10 +158,8 @@ private slots:
     void picturesAreExplainedAsFloats()
     {
         for (const DType type : {DType::UInt8, DType::Int8, DType::Int32, DType::Int64}) {
-            const auto found = explained(classifier(type), {pixels(type)});
-            const auto expected = explained(classifier(DType::Float32, false), {pixels(type).to(DType::Float32)});
-            QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
-            QVERIFY(expected.ok());
+            RETRO_MADE(found, explained(classifier(type), {pixels(type)}));
+            RETRO_MADE(expected, explained(classifier(DType::Float32, false), {pixels(type).to(DType::Float32)}));
             const auto of = [](const engine::ExplainResult& result) {
                 return result.relevance[result.model->graph().inputs().front().index()];
             };
@@ -179,8 +174,7 @@ private slots:
         const engine::LoadedModelPointer model = modelOf(classifier(DType::UInt8));
         const graph::Value& input = model->graph()->value(model->graph()->inputs()[0]);
         QVERIFY(input.dtype == DType::Float32 && input.given == graph::GivenNumbers{DType::UInt8});
-        const auto drawn = engine::resolveInputs({"random:1"}, *model->graph(), {}, {});
-        QVERIFY(drawn.ok());
+        RETRO_MADE(drawn, engine::resolveInputs({"random:1"}, *model->graph(), {}, {}));
         double most = 0;
         for (std::int64_t i = 0; i < (*drawn)[0].size(); ++i) {
             const double number = (*drawn)[0].at(i);
@@ -194,8 +188,7 @@ private slots:
         };
         engine::PictureOptions options;
         options.layout = "NHWC";
-        const auto picture = engine::resolveInputs({"a.png"}, *model->graph(), options, decode);
-        QVERIFY2(picture.ok(), picture.ok() ? "" : picture.error().text().c_str());
+        RETRO_MADE(picture, engine::resolveInputs({"a.png"}, *model->graph(), options, decode));
         QCOMPARE((*picture)[0].at(0), 200.0);
         const auto isSigned =
             engine::resolveInputs({"a.png"}, *modelOf(classifier(DType::Int8))->graph(), options, decode);
@@ -268,8 +261,7 @@ private slots:
 
     void masksBesideTokensStay()
     {
-        graph::GraphBuilder builder;
-        builder.setOpset("", 17);
+        graph::GraphBuilder builder({}, 17);
         const auto ids = builder.addInput("input_ids", DType::Int64, tensor::Shape{1, 3});
         const auto counts = builder.addInput("attention_mask", DType::Int64, tensor::Shape{1, 3});
         const auto rows = node(builder, "Gather", "rows", {builder.addConstant("table", randomTensor({9, 4}, 1)), ids});

@@ -260,8 +260,7 @@ private slots:
         ProtoModel model;
         model.input("x", {2, 4}).constant("g", wavy({4}, 1));
         model.node("LayerNormalization", {"x", "g"}, {"y", "mean", "deviation"}).output("mean");
-        const auto result = explained(model, wavy({2, 4}, 2), "epsilon");
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        RETRO_MADE(result, explained(model, wavy({2, 4}, 2), "epsilon"));
         const Tensor relevance = relevanceOf(*result, "x");
         QVERIFY(relevance.isValid());
         const auto sumOf = [](const Tensor& all) {
@@ -290,8 +289,8 @@ private slots:
         const Tensor x = wavy(pair.input, 3);
         const auto a = explained(pair.fused, x, "gradient");
         const auto b = explained(pair.plain, x, "gradient"); // another rule would see a normalisation in the steps
-        QVERIFY2(a.ok(), a.ok() ? "" : a.error().text().c_str());
-        QVERIFY2(b.ok(), b.ok() ? "" : b.error().text().c_str());
+        RETRO_OK(a);
+        RETRO_OK(b);
         QVERIFY(areNear(a->outputs[0], b->outputs[0]));
         QVERIFY(areNear(relevanceOf(*a, "x"), relevanceOf(*b, "x")));
     }
@@ -302,10 +301,8 @@ private slots:
         for (int bits = 0; bits < 16; ++bits) {
             const Pair pair = products(bits, true);
             const Tensor x = wavy(pair.input, bits);
-            const auto a = explained(pair.fused, x, "gradient");
-            const auto b = explained(pair.plain, x, "gradient");
-            QVERIFY2(a.ok(), a.ok() ? "" : a.error().text().c_str());
-            QVERIFY2(b.ok(), b.ok() ? "" : b.error().text().c_str());
+            RETRO_MADE(a, explained(pair.fused, x, "gradient"));
+            RETRO_MADE(b, explained(pair.plain, x, "gradient"));
             for (std::int64_t i = 0; i < a->outputs[0].size(); ++i) {
                 QVERIFY(std::abs(a->outputs[0].at(i) - b->outputs[0].at(i)) < 1e-5);
             }

@@ -57,8 +57,7 @@ Tensor tensorOf(const QStringList& numbers, DType type)
 /// x → Cast → y.
 base::Result<Tensor> cast(const Tensor& x, DType to, bool isSaturating)
 {
-    graph::GraphBuilder builder("cast");
-    builder.setOpset("", 19);
+    graph::GraphBuilder builder("cast", 19);
     const auto in = builder.addInput("x", x.dtype(), std::vector<graph::Dimension>{{x.size(), ""}});
     const auto out = builder.addResult("y");
     graph::Node node{"Cast", "", "cast", "", 19, {in}, {out}, {{"to", onnxNumberOf(to)}}};
@@ -101,8 +100,7 @@ private slots:
             const auto from = typeNamed(head[0]);
             const auto to = typeNamed(head[1]);
             QVERIFY2(parts.size() == 3 && from && to, qPrintable(line));
-            const auto made = cast(tensorOf(parts[1].split(' '), *from), *to, head[2] == QStringLiteral("1"));
-            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            RETRO_MADE(made, cast(tensorOf(parts[1].split(' '), *from), *to, head[2] == QStringLiteral("1")));
             QCOMPARE(made->dtype(), *to);
             compare(parts[0], parts[1].split(' '), parts[2].split(' '), *made);
             ++pairs;

@@ -45,8 +45,8 @@ public:
             inputs.push_back(m_builder.addConstant("c" + std::to_string(m_count),
                                                    Tensor::of<double>({extent}, constant).to(m_type)));
         }
-        m_last = m_builder.addResult("v" + std::to_string(m_count++));
-        m_builder.addNode({op, "", op + std::to_string(m_count), "", 18, inputs, {m_last}, std::move(attributes)});
+        m_last = m_builder.addOp(op, op + std::to_string(m_count), inputs, "v" + std::to_string(m_count++),
+                                 std::move(attributes));
         return *this;
     }
     Chain& cast(std::int64_t to, DType type)
@@ -78,12 +78,8 @@ std::shared_ptr<const BoundModel> boundTo(const GraphPointer& graph, Precision p
 execute::ForwardResult runOn(const std::shared_ptr<const BoundModel>& model, const std::vector<double>& x)
 {
     const Tensor input = Tensor::of<double>({4}, x);
-    auto result = execute::forward(model, execute::inRun(model->graph(), std::span(&input, 1), model->precision()),
-                                   SavePolicy::All);
-    if (!result) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    return tests::made(execute::forward(model, execute::inRun(model->graph(), std::span(&input, 1), model->precision()),
+                                        SavePolicy::All));
 }
 
 std::vector<double> numbersOf(const Tensor& t)
@@ -143,8 +139,7 @@ private slots:
 
     void resultsHoldTheNumbersOfTheirType()
     {
-        const auto model = boundTo(Chain(DType::Float16).add("Mul", {3}).add("Add", {2048}).graph(), Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, boundTo(Chain(DType::Float16).add("Mul", {3}).add("Add", {2048}).graph(), Precision::Float));
         const execute::ForwardResult result = runOn(model, {0.1, 1.0 / 3, 1e-8, -5});
         // 0.1 and 1/3 in float16, times 3, rounded; then spaced by 2 from 2048 on.
         QCOMPARE(numbersOf(result.value(*model->graph().findValue("v0"))), (Numbers{0.2998046875, 1, 0, -15}));
@@ -157,8 +152,7 @@ private slots:
 
     void bfloat16()
     {
-        const auto model = boundTo(Chain(DType::BFloat16).add("Add", {1e36}).graph(), Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, boundTo(Chain(DType::BFloat16).add("Add", {1e36}).graph(), Precision::Float));
         const execute::ForwardResult result = runOn(model, {1.0 / 3, 1e30, 3.38953e38, -1e36});
         QCOMPARE(numbersOf(result.outputs[0])[0], numbersOf(result.outputs[0])[1]); // 8 bits of 1e36
         QCOMPARE(numbersOf(result.outputs[0])[2], kInfinity);                       // float32 would hold the sum
@@ -187,14 +181,12 @@ private slots:
     /// What is computed again has the same bits.
     void aNodeRunsAgainAsItRan()
     {
-        const auto model = boundTo(Chain(DType::Float16).add("Exp").add("Div", {3}).graph(), Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, boundTo(Chain(DType::Float16).add("Exp").add("Div", {3}).graph(), Precision::Float));
         const execute::ForwardResult result = runOn(model, {0.1, 0.2, 0.3, 9});
         for (std::size_t i = 0; i < model->graph().nodeCount(); ++i) {
-            const auto again = execute::runNode(
-                *model, base::NodeId(i), [&](ValueId value) { return result.saved.anyValue(value); },
-                execute::RunKind::Again);
-            QVERIFY(again.ok());
+            RETRO_MADE(again, execute::runNode(
+                                  *model, base::NodeId(i), [&](ValueId value) { return result.saved.anyValue(value); },
+                                  execute::RunKind::Again));
             QVERIFY(again->front().bitEqual(result.saved.anyValue(model->graph().node(base::NodeId(i)).outputs[0])));
         }
     }
@@ -208,8 +200,7 @@ private slots:
                                .add("Mul", {0.1})
                                .graph();
         const Numbers x{1 + 0x1p-30, 1.0 / 3, 1e300, 2049};
-        const auto declared = boundTo(graph, Precision::Declared);
-        QVERIFY(declared);
+        RETRO_MADE(declared, boundTo(graph, Precision::Declared));
         const auto typed = runOn(declared, x);
         QCOMPARE(numbersOf(typed.value(*graph->findValue("v0"))),
                  (Numbers{1, static_cast<double>(1.0F / 3), kInfinity, 2049}));
@@ -227,8 +218,7 @@ private slots:
     /// A float32 model pays nothing: no result of it is rounded.
     void float32IsNotRounded()
     {
-        const auto model = boundTo(Chain(DType::Float32).add("Mul", {3}).add("Relu").graph(), Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, boundTo(Chain(DType::Float32).add("Mul", {3}).add("Relu").graph(), Precision::Float));
         for (std::size_t i = 0; i < model->graph().nodeCount(); ++i) {
             QVERIFY(!model->op(base::NodeId(i)).roundedTo(0));
         }
@@ -271,35 +261,27 @@ private slots:
     /// A Loop whose body doubles a float16 number: written out, it overflows where the model does.
     void loopsHaveTheTypesOfTheModel()
     {
-        graph::GraphBuilder inner("body");
-        inner.setOpset("", 18);
+        graph::GraphBuilder inner("body", 18);
         inner.addInput("i", DType::Int64, std::vector<graph::Dimension>{});
         const ValueId condition = inner.addInput("go", DType::Bool, std::vector<graph::Dimension>{});
         const ValueId state = inner.addInput("s", DType::Float16, std::nullopt);
-        const ValueId same = inner.addResult("go_on");
-        const ValueId next = inner.addResult("next");
-        inner.addNode({"Identity", "", "same", "", 18, {condition}, {same}, {}});
-        inner.addNode({"Add", "", "double", "", 18, {state, state}, {next}, {}});
+        const ValueId same = inner.addOp("Identity", "same", {condition}, "go_on");
+        const ValueId next = inner.addOp("Add", "double", {state, state}, "next");
         inner.addOutput(same);
         inner.addOutput(next);
-        auto body = std::move(inner).build();
-        QVERIFY(body.ok());
-        graph::GraphBuilder outer("loop");
-        outer.setOpset("", 18);
+        RETRO_MADE(body, std::move(inner).build());
+        graph::GraphBuilder outer("loop", 18);
         const ValueId x = outer.addInput("x", DType::Float16, std::vector<graph::Dimension>{{4, ""}});
         const ValueId count = outer.addConstant("count", Tensor::scalar(std::int64_t{3}));
         const ValueId y = outer.addResult("y");
         graph::Subgraph attribute{std::make_shared<const graph::Graph>(std::move(body).value()), 0};
         outer.addNode({"Loop", "", "loop", "", 18, {count, ValueId(), x}, {y}, {{"body", attribute}}});
         outer.addOutput(y);
-        auto built = std::move(outer).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(outer).build());
         const Tensor input = Tensor::of<double>({4}, Numbers{1.0 / 3, 10000, 20000, 0});
-        const auto flat = execute::unroll(*built, std::span(&input, 1), Precision::Float);
-        QVERIFY2(flat.ok(), flat.ok() ? "" : flat.error().text().c_str());
+        RETRO_MADE(flat, execute::unroll(*built, std::span(&input, 1), Precision::Float));
         QCOMPARE(ops::numberTypes(*built)[y.index()], DType::Float16);
-        const auto model = boundTo(flat->graph, Precision::Float);
-        QVERIFY(model);
+        RETRO_MADE(model, boundTo(flat->graph, Precision::Float));
         QCOMPARE(model->numbersOf(model->graph().outputs()[0]), DType::Float16);
         const execute::ForwardResult result = runOn(model, numbersOf(input));
         QCOMPARE(numbersOf(result.outputs[0]), (Numbers{0.333251953125 * 8, kInfinity, kInfinity, 0}));
@@ -308,26 +290,19 @@ private slots:
 
     void float64InsideALoopCounts()
     {
-        graph::GraphBuilder inner("branch");
-        inner.setOpset("", 18);
+        graph::GraphBuilder inner("branch", 18);
         const ValueId x = inner.addInput("x", DType::Float32, std::nullopt);
-        const ValueId wide = inner.addResult("wide");
-        const ValueId back = inner.addResult("back");
-        inner.addNode({"Cast", "", "up", "", 18, {x}, {wide}, {{"to", std::int64_t{11}}}});
-        inner.addNode({"Cast", "", "down", "", 18, {wide}, {back}, {{"to", std::int64_t{1}}}});
+        const ValueId wide = inner.addOp("Cast", "up", {x}, "wide", {{"to", std::int64_t{11}}});
+        const ValueId back = inner.addOp("Cast", "down", {wide}, "back", {{"to", std::int64_t{1}}});
         inner.addOutput(back);
-        auto branch = std::move(inner).build();
-        QVERIFY(branch.ok());
+        RETRO_MADE(branch, std::move(inner).build());
         const graph::Subgraph attribute{std::make_shared<const graph::Graph>(std::move(branch).value()), 1};
-        graph::GraphBuilder outer("if");
-        outer.setOpset("", 18);
+        graph::GraphBuilder outer("if", 18);
         const ValueId given = outer.addInput("x", DType::Float32, std::vector<graph::Dimension>{{4, ""}});
         const ValueId gate = outer.addConstant("gate", Tensor::scalar(true));
-        const ValueId y = outer.addResult("y");
-        outer.addNode({"If", "", "if", "", 18, {gate, given}, {y}, {{"then_branch", attribute}}});
+        const ValueId y = outer.addOp("If", "if", {gate, given}, "y", {{"then_branch", attribute}});
         outer.addOutput(y);
-        auto built = std::move(outer).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(outer).build());
         QVERIFY(ops::computesInFloat64(*built));
         QCOMPARE(ops::numberTypes(*built)[y.index()], DType::Float32);
     }

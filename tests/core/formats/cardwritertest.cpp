@@ -42,11 +42,9 @@ class CardWriterTest : public QObject
 private slots:
     void aNewCardReadsBack()
     {
-        const auto written = formats::saveCardChoices(inFolder("new.onnx"), choices());
-        QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+        RETRO_MADE(written, formats::saveCardChoices(inFolder("new.onnx"), choices()));
         QVERIFY(*written);
-        const auto card = formats::readCard(inFolder("new.card.json"));
-        QVERIFY2(card.ok(), card.ok() ? "" : card.error().text().c_str());
+        RETRO_MADE(card, formats::readCard(inFolder("new.card.json")));
         QCOMPARE(card->model, std::string("new.onnx"));
         QCOMPARE(card->layout, std::string("NHWC"));
         QCOMPARE(card->channels, std::string("BGR"));
@@ -58,8 +56,7 @@ private slots:
         QCOMPARE(card->noRewrite, (std::vector<std::string>{"fuse-linear", "merge-batchnorm"}));
         QCOMPARE(card->checkpoints, std::vector<std::string>{"/block1/add"});
         QVERIFY(card->stopsAtCheckpoints);
-        const auto again = formats::saveCardChoices(inFolder("new.onnx"), choices());
-        QVERIFY(again.ok());
+        RETRO_MADE(again, formats::saveCardChoices(inFolder("new.onnx"), choices()));
         QVERIFY(!*again);
     }
 
@@ -75,16 +72,14 @@ private slots:
 })";
         QVERIFY(base::writeFile(inFolder("old.card.json"), before).ok());
         QVERIFY(formats::saveCardChoices(inFolder("old.onnx"), choices()).ok());
-        const auto text = base::readTextFile(inFolder("old.card.json"), 1 << 20);
-        QVERIFY(text.ok());
+        RETRO_MADE(text, base::readTextFile(inFolder("old.card.json"), 1 << 20));
         QString shown = QString::fromStdString(*text);
         for (const char* kept :
              {"\"sharpened\": true", "\"answer\": \"cup\"", "\"elsewhere.onnx\"", "\"what\"", "null"}) {
             QVERIFY2(shown.contains(QLatin1String(kept)), kept);
         }
         QVERIFY(shown.indexOf(QStringLiteral("colour")) < shown.indexOf(QStringLiteral("format")));
-        const auto card = formats::readCard(inFolder("old.card.json"));
-        QVERIFY(card.ok());
+        RETRO_MADE(card, formats::readCard(inFolder("old.card.json")));
         QCOMPARE(card->mean, (std::vector<double>{1, 2, 3}));
         QCOMPARE(card->size, (std::array<int, 2>{96, 64}));
         QCOMPARE(card->pictures.size(), std::size_t{1});

@@ -36,8 +36,7 @@ graph::Subgraph branch()
 /// Everything that the format can say.
 Graph everything()
 {
-    graph::GraphBuilder builder("everything");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("everything", 17);
     builder.setOpset("capture", 1);
     const ValueId x =
         builder.addInput("x", DType::Float32, std::vector<graph::Dimension>{{std::nullopt, "N"}, {3, ""}, {}});
@@ -112,8 +111,7 @@ private slots:
     {
         const Graph before = everything();
         const std::string text = formats::toGraphJson(before);
-        const auto after = formats::parseGraphJson(text, "g.json");
-        QVERIFY2(after.ok(), after.ok() ? "" : after.error().text().c_str());
+        RETRO_MADE(after, formats::parseGraphJson(text, "g.json"));
         QCOMPARE(contentDigest(**after), contentDigest(before));
         QCOMPARE(QString::fromStdString(formats::toGraphJson(**after)), QString::fromStdString(text));
         const graph::Node& node = (*after)->nodes()[0];
@@ -244,9 +242,8 @@ private slots:
 
     void theSchemaKnowsEveryField()
     {
-        QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/formats/graph.schema.json"));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const auto schema = nlohmann::json::parse(file.readAll().toStdString());
+        const auto schema = nlohmann::json::parse(
+            tests::bytesIn(QStringLiteral(RETRO_SOURCE_DIR "/docs/formats/graph.schema.json")).toStdString());
         const auto written = nlohmann::json::parse(formats::toGraphJson(everything()));
         const auto& definitions = schema["$defs"];
         for (const auto& [name, member] : written.items()) {

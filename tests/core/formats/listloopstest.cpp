@@ -104,8 +104,7 @@ private slots:
     {
         ProtoModel model;
         model.input("x", {1, 6}).output("y").node("Transpose", {"x"}, {"y"}, {{"perm", Ints{-1, 0}}});
-        const auto graph = formats::parseOnnx(model.bytes(), "model.onnx", {}, {});
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, formats::parseOnnx(model.bytes(), "model.onnx", {}, {}));
         QCOMPARE(std::get<Ints>((*graph)->nodes()[0].attributes.at("perm")), (Ints{1, 0}));
     }
 

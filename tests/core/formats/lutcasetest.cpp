@@ -45,8 +45,7 @@ class LutCaseTest : public QObject
 private slots:
     void everyFieldIsRead()
     {
-        const auto read = parse(kCase);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, parse(kCase));
         QCOMPARE(read->name, std::string("small"));
         QVERIFY(read->isSparse && read->shape.isSequence);
         QCOMPARE(read->shape.length, 2U);
@@ -68,12 +67,10 @@ private slots:
     {
         QByteArray text = kCase;
         text.replace("\"S\": 2,", "\"S\": 2, \"rows\": \"float16\",").replace("[1.5, -2]", "[1.5, -0.1]");
-        const auto half = parse(text);
-        QVERIFY2(half.ok(), half.ok() ? "" : half.error().text().c_str());
+        RETRO_MADE(half, parse(text));
         QCOMPARE(formats::narrowWeights(*half), (std::vector<std::uint16_t>{0x3E00, 0xAE66}));
         const formats::LutCaseLayer<float> numbers(*half);
-        const auto layer = numbers.layer();
-        QVERIFY2(layer.ok(), layer.ok() ? "" : layer.error().text().c_str());
+        RETRO_MADE(layer, numbers.layer());
         QVERIFY(layer->description().weights.empty());
         QCOMPARE(layer->description().weightCount(), std::size_t{2});
         text.replace("float16", "bfloat16");
@@ -114,20 +111,15 @@ private slots:
         QFETCH(QByteArray, after);
         QFETCH(QString, words);
         const QString problem = problemWith(before.constData(), after.constData());
-        QVERIFY2(problem.contains(words), qPrintable(problem));
-        QVERIFY2(problem.contains("case.json"), qPrintable(problem));
+        RETRO_SAYS(problem, words, "case.json");
     }
 
     void whatTheLayerRefusesNamesTheFile()
     {
         QByteArray text = kCase;
         text.replace("[[[0, 1]]]", "[[[0, 7]]]");
-        const auto read = parse(text);
-        QVERIFY(read.ok());
-        const auto layer = formats::LutCaseLayer<double>(*read).layer();
-        QVERIFY(!layer.ok());
-        const QString problem = QString::fromStdString(layer.error().text());
-        QVERIFY2(problem.contains("case.json") && problem.contains("(0, 7) of 2 inputs"), qPrintable(problem));
+        RETRO_MADE(read, parse(text));
+        RETRO_REFUSED(formats::LutCaseLayer<double>(*read).layer(), "case.json", "(0, 7) of 2 inputs");
     }
 
     void everyTruncationIsTold()

@@ -96,8 +96,7 @@ class MemorySnapshotTest : public QObject
 private slots:
     void aTraceIsFollowed()
     {
-        const auto snapshot = read(goodSnapshot());
-        QVERIFY2(snapshot.ok(), snapshot.ok() ? "" : snapshot.error().text().c_str());
+        RETRO_MADE(snapshot, read(goodSnapshot()));
         QCOMPARE(snapshot->traces.size(), std::size_t{1});
         QCOMPARE(snapshot->traces[0].size(), std::size_t{5});
         QVERIFY(snapshot->traces[0][1].action == AllocatorAction::Alloc);
@@ -135,11 +134,7 @@ private slots:
     {
         QFETCH(QByteArray, bytes);
         QFETCH(QString, name);
-        const auto snapshot = read(Pickle().raw(bytes.toStdString()).end());
-        QVERIFY(!snapshot.ok());
-        QVERIFY(snapshot.error().code == base::ErrorCode::Input);
-        QVERIFY2(snapshot.error().text().find(name.toStdString()) != std::string::npos,
-                 snapshot.error().text().c_str());
+        RETRO_REFUSED(read(Pickle().raw(bytes.toStdString()).end()), base::ErrorCode::Input, name.toStdString());
     }
 
     void everyCutIsAnError()
@@ -195,10 +190,7 @@ private slots:
     {
         QFETCH(QByteArray, bytes);
         QFETCH(QString, part);
-        const auto snapshot = read(Pickle().raw(bytes.toStdString()).end());
-        QVERIFY(!snapshot.ok());
-        QVERIFY2(snapshot.error().text().find(part.toStdString()) != std::string::npos,
-                 snapshot.error().text().c_str());
+        RETRO_REFUSED(read(Pickle().raw(bytes.toStdString()).end()), part.toStdString());
     }
 
     /// Small files that name much: a gap of references, one list of blocks in two segments, a stack for each frame of
@@ -218,8 +210,7 @@ private slots:
             twice.dict().mark().entry("total_size", 10).text("blocks");
             (i == 0 ? twice.raw(std::string("]q\x28", 3)) : twice.raw(std::string("h\x28", 2))).setItems();
         }
-        QVERIFY2(problem(twice.appends().end()).find("the same blocks") != std::string::npos,
-                 problem(twice.appends().end()).c_str());
+        RETRO_SAYS(problem(twice.appends().end()), "the same blocks");
 
         Pickle deep;
         deep.dict().mark().entry("name", "f").entry("filename", "a.py").entry("line", 1).setItems();
@@ -256,7 +247,7 @@ private slots:
                                            .setItems()
                                            .appends()
                                            .end());
-            QVERIFY2(snapshot.ok(), snapshot.ok() ? "" : snapshot.error().text().c_str());
+            RETRO_OK(snapshot);
             QCOMPARE(snapshot->segments.at(0).address, std::uint64_t{0});
         }
     }

@@ -49,8 +49,7 @@ private slots:
 
     void everyFieldIsRead()
     {
-        const Result<ModelCard> read = this->read(kWhole);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, this->read(kWhole));
         const ModelCard& card = *read;
         QCOMPARE(card.model, std::string("cheat.onnx"));
         QCOMPARE(card.title, std::string("Four objects"));
@@ -79,17 +78,15 @@ private slots:
 
     void aTextHasItsVocabulary()
     {
-        const auto card = read(R"({"format": "retrograde-card/1", "input": {"kind": "array", "layout": "NT",
-                                   "vocabulary": ["a", "word"]}})");
-        QVERIFY2(card.ok(), card.ok() ? "" : card.error().text().c_str());
+        RETRO_MADE(card, read(R"({"format": "retrograde-card/1", "input": {"kind": "array", "layout": "NT",
+                                   "vocabulary": ["a", "word"]}})"));
         QCOMPARE(card->layout, std::string("NT"));
         QCOMPARE(card->vocabulary, (std::vector<std::string>{"a", "word"}));
     }
 
     void missingFieldsHaveDefaults()
     {
-        const Result<ModelCard> card = read(R"({"format": "retrograde-card/1", "input": {"name": null}})");
-        QVERIFY(card.ok());
+        RETRO_MADE(card, read(R"({"format": "retrograde-card/1", "input": {"name": null}})"));
         QCOMPARE(card->inputKind, std::string("image"));
         QCOMPARE(card->layout, std::string("NCHW"));
         QCOMPARE(card->channels, std::string("RGB"));
@@ -136,8 +133,7 @@ private slots:
         QFETCH(QString, members);
         QFETCH(QString, expected);
         const Result<ModelCard> card = read(R"({"format": "retrograde-card/1", )" + members.toStdString() + "}");
-        QVERIFY(!card.ok());
-        QCOMPARE(card.error().code, retro::base::ErrorCode::Input);
+        RETRO_REFUSED(card, retro::base::ErrorCode::Input);
         const QString text = QString::fromStdString(card.error().text());
         QVERIFY2(text.startsWith(QString::fromStdString(m_path.string()) + ", line 1, field "), qPrintable(text));
         QVERIFY2(text.contains(expected), qPrintable(text));
@@ -164,12 +160,10 @@ private slots:
     void cardsAreFoundBesideTheModel()
     {
         QVERIFY(read(kWhole).ok());
-        const Result<std::optional<ModelCard>> found = retro::formats::cardOf(m_path.parent_path() / "m.onnx");
-        QVERIFY(found.ok());
+        RETRO_MADE(found, retro::formats::cardOf(m_path.parent_path() / "m.onnx"));
         QVERIFY(found->has_value());
         QCOMPARE((*found)->title, std::string("Four objects"));
-        const Result<std::optional<ModelCard>> none = retro::formats::cardOf(m_path.parent_path() / "other.onnx");
-        QVERIFY(none.ok());
+        RETRO_MADE(none, retro::formats::cardOf(m_path.parent_path() / "other.onnx"));
         QVERIFY(!none->has_value());
         QVERIFY(!read("broken").ok());
         QVERIFY(!retro::formats::cardOf(m_path.parent_path() / "m.onnx").ok());

@@ -61,8 +61,7 @@ private slots:
         writeSparse(root / "w.bin", kOffset);
         QVERIFY(base::writeFile(root / "m.onnx", bytesOf(largeModel(kOffset))).ok());
         const std::int64_t before = base::MemoryAccount::tensors().live();
-        const auto graph = formats::readOnnx(root / "m.onnx");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, formats::readOnnx(root / "m.onnx"));
         const tensor::Tensor w = (*graph)->value(*(*graph)->findValue("w")).constant;
         QCOMPARE(w.size(), kCount);
         QCOMPARE(base::MemoryAccount::tensors().live(), before);
@@ -81,8 +80,7 @@ private slots:
         QVERIFY(base::writeFile(root / "w.bin", text).ok());
         onnxschema::ModelProto model = largeModel(3);
         model.mutable_graph()->mutable_initializer(0)->set_dims(0, kSmall);
-        const auto graph = formats::parseOnnx(bytesOf(model), "m.onnx", root);
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, formats::parseOnnx(bytesOf(model), "m.onnx", root));
         QCOMPARE((*graph)->value(*(*graph)->findValue("w")).constant.at(kSmall - 1), 2.5);
     }
 
@@ -91,8 +89,7 @@ private slots:
         const QTemporaryDir folder;
         const std::filesystem::path file = std::filesystem::path(folder.path().toStdString()) / "f";
         QVERIFY(base::writeFile(file, std::string("abcdef")).ok());
-        const auto part = base::MappedFile::open(file, 2, 3);
-        QVERIFY(part.ok());
+        RETRO_MADE(part, base::MappedFile::open(file, 2, 3));
         QVERIFY((*part)->data()[0] == std::byte{'c'} && (*part)->data().size() == 3);
         QVERIFY(base::MappedFile::open(file, 6, 0).ok());
         QVERIFY(!base::MappedFile::open(file, 2, 5).ok());

@@ -205,8 +205,7 @@ private slots:
     {
         QFETCH(QString, kind);
         const auto graph = retro::formats::parseOnnx(bytesOf(expansion(kind)), "m.onnx");
-        QVERIFY(!graph.ok());
-        QCOMPARE(graph.error().code, retro::base::ErrorCode::Input);
+        RETRO_REFUSED(graph, retro::base::ErrorCode::Input);
         QVERIFY2(graph.error().text().find("with its functions written out the model would have more than") !=
                      std::string::npos,
                  graph.error().message.c_str());
@@ -220,10 +219,8 @@ private slots:
             import.set_domain("d" + std::to_string(i));
             import.set_version(1);
         }
-        const auto graph = retro::formats::parseOnnx(bytesOf(model), "m.onnx");
-        QVERIFY(!graph.ok());
-        QCOMPARE(graph.error().code, retro::base::ErrorCode::Input);
-        QVERIFY2(graph.error().text().find("more than 256 domains") != std::string::npos, graph.error().text().c_str());
+        RETRO_REFUSED(retro::formats::parseOnnx(bytesOf(model), "m.onnx"), retro::base::ErrorCode::Input,
+                      "more than 256 domains");
     }
 
     void emptyMessagesAreNotDecodedToTheEnd()
@@ -236,10 +233,8 @@ private slots:
         for (std::uint32_t i = 0; i < bytes / 2; ++i) {
             file.append("\x0a\0", 2);
         }
-        const auto graph = retro::formats::parseOnnx(bytesOf(file), "m.onnx");
-        QVERIFY(!graph.ok());
-        QVERIFY2(graph.error().text().find("take far more memory than the file has bytes") != std::string::npos,
-                 graph.error().text().c_str());
+        RETRO_REFUSED(retro::formats::parseOnnx(bytesOf(file), "m.onnx"),
+                      "take far more memory than the file has bytes");
     }
 
     void functionsThatWereWrittenOutAreTold()
@@ -258,8 +253,7 @@ private slots:
         ModelProto model = modelWithFunctions();
         model.mutable_functions(0)->set_overload("other");
         // The calls ask for the function without overload, which is an operator like any other then.
-        const auto graph = read(model);
-        QVERIFY(graph != nullptr);
+        RETRO_MADE(graph, read(model));
         QCOMPARE(QString::fromStdString(graph->nodes()[0].op), QString("Leak"));
         model.mutable_functions(1)->mutable_node(0)->set_overload("other");
         QCOMPARE(QString::fromStdString(read(model)->nodes()[0].op), QString("LeakyRelu"));
@@ -278,8 +272,7 @@ private slots:
 
     void nestedGraphsCaptureValues()
     {
-        const auto graph = read(modelWithIf());
-        QVERIFY(graph != nullptr);
+        RETRO_MADE(graph, read(modelWithIf()));
         const Node& node = graph->nodes()[0];
         QCOMPARE(node.inputs.size(), 3U); // c, then what the branches read
         QCOMPARE(graph->value(node.inputs[1]).name, std::string("x"));
@@ -301,10 +294,8 @@ private slots:
     void nestedGraphsAreWrittenBack()
     {
         const auto graph = read(modelWithIf());
-        const auto bytes = retro::formats::toOnnx(*graph);
-        QVERIFY(bytes.ok());
-        const auto again = retro::formats::parseOnnx(*bytes, "again.onnx");
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        RETRO_MADE(bytes, retro::formats::toOnnx(*graph));
+        RETRO_MADE(again, retro::formats::parseOnnx(*bytes, "again.onnx"));
         QCOMPARE(structuralHash(**again), structuralHash(*graph));
     }
 

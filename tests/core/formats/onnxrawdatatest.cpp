@@ -95,8 +95,7 @@ private slots:
     void whatIsLargeStaysInTheFile()
     {
         const std::string bytes = bytesOf(largeModel());
-        const auto data = OnnxRawData::open(file(bytes), formats::kMaxOnnxBytes);
-        QVERIFY(data.ok());
+        RETRO_MADE(data, OnnxRawData::open(file(bytes), formats::kMaxOnnxBytes));
         QVERIFY(data->find("weight") != nullptr && data->find("packed") != nullptr && data->find("bytes") != nullptr);
         QVERIFY(data->find("bias") == nullptr);
         QCOMPARE(data->find("weight")->bytes, std::uint64_t{520 * 600 * 4});
@@ -162,8 +161,7 @@ private slots:
         QFETCH(int, seed);
         const std::string whole = bytesOf(largeModel());
         std::vector<std::size_t> places; // everything but the elements of large initializers
-        const auto data = OnnxRawData::open(file(whole), formats::kMaxOnnxBytes);
-        QVERIFY(data.ok());
+        RETRO_MADE(data, OnnxRawData::open(file(whole), formats::kMaxOnnxBytes));
         for (std::size_t at = 0; at < whole.size(); ++at) {
             const auto isInside = [at](const OnnxRawData::Place* place) {
                 return at >= place->offset && at < place->offset + place->bytes;

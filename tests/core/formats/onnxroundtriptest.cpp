@@ -39,8 +39,7 @@ Node node(std::string op, std::string name, std::vector<ValueId> inputs, std::ve
 /// Constants of every type, attributes of every kind, every sort of extent.
 Graph everything()
 {
-    GraphBuilder builder("everything");
-    builder.setOpset("", 17);
+    GraphBuilder builder("everything", 17);
     builder.setOpset("com.example", 2);
     const ValueId x = builder.addInput("x", DType::Float32, std::vector<Dimension>{{{}, "N"}, {3, ""}, {{}, ""}});
     const ValueId any = builder.addInput("any", DType::Int64, std::nullopt);
@@ -81,8 +80,7 @@ Graph everything()
 /// Relu chain with a residual Add at every fourth node.
 Graph residualChain(std::size_t nodes)
 {
-    GraphBuilder builder("chain");
-    builder.setOpset("", 17);
+    GraphBuilder builder("chain", 17);
     ValueId last = builder.addInput("x", DType::Float32, retro::tensor::Shape{1, 8});
     ValueId skip = last;
     for (std::size_t i = 0; i < nodes; ++i) {
@@ -132,30 +130,24 @@ private slots:
     void everythingSurvives()
     {
         const Graph graph = everything();
-        const auto data = toOnnx(graph);
-        QVERIFY2(data.ok(), data.ok() ? "" : data.error().text().c_str());
-        const auto back = parseOnnx(*data, "memory");
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        RETRO_MADE(data, toOnnx(graph));
+        RETRO_MADE(back, parseOnnx(*data, "memory"));
         compare(graph, **back);
-        const auto again = toOnnx(**back);
-        QVERIFY(again.ok());
+        RETRO_MADE(again, toOnnx(**back));
         QVERIFY(*again == *data); // byte for byte
     }
 
     void largeGraphsSurvive()
     {
         const Graph graph = residualChain(20'000);
-        const auto data = toOnnx(graph);
-        QVERIFY(data.ok());
-        const auto back = parseOnnx(*data, "memory");
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        RETRO_MADE(data, toOnnx(graph));
+        RETRO_MADE(back, parseOnnx(*data, "memory"));
         compare(graph, **back);
     }
 
     void stridedConstantsAreWrittenInLogicalOrder()
     {
-        GraphBuilder builder("strided");
-        builder.setOpset("", 17);
+        GraphBuilder builder("strided", 17);
         const ValueId x = builder.addInput("x", DType::Float32, retro::tensor::Shape{3, 2});
         const Tensor plain = Tensor::of<float>({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
         const std::array<std::int64_t, 2> order{1, 0};
@@ -163,12 +155,9 @@ private slots:
         const ValueId y = builder.addResult("y");
         builder.addNode(node("Add", "add", {x, w}, {y}));
         builder.addOutput(y);
-        const Result<Graph> graph = std::move(builder).build();
-        QVERIFY(graph.ok());
-        const auto data = toOnnx(*graph);
-        QVERIFY(data.ok());
-        const auto back = parseOnnx(*data, "memory");
-        QVERIFY(back.ok());
+        RETRO_MADE(graph, std::move(builder).build());
+        RETRO_MADE(data, toOnnx(*graph));
+        RETRO_MADE(back, parseOnnx(*data, "memory"));
         const Tensor& read = (*back)->value((*back)->findValue("w").value()).constant;
         QVERIFY(read.bitEqual(Tensor::of<float>({3, 2}, std::vector<float>{1, 4, 2, 5, 3, 6})));
     }
@@ -193,10 +182,8 @@ private slots:
         relu.opset = opset;
         builder.addNode(std::move(relu)); // the set is named by the node alone
         builder.addOutput(y);
-        const Result<Graph> graph = std::move(builder).build();
-        QVERIFY(graph.ok());
-        const auto data = toOnnx(*graph);
-        QVERIFY(data.ok());
+        RETRO_MADE(graph, std::move(builder).build());
+        RETRO_MADE(data, toOnnx(*graph));
         retro::onnxschema::ModelProto model;
         QVERIFY(model.ParseFromArray(data->data(), static_cast<int>(data->size())));
         QCOMPARE(qint64{model.ir_version()}, ir);
@@ -205,8 +192,7 @@ private slots:
 
     void foreignDomainsNeedNoImport()
     {
-        GraphBuilder builder("foreign");
-        builder.setOpset("", 17);
+        GraphBuilder builder("foreign", 17);
         const ValueId x = builder.addInput("x", DType::Float32, retro::tensor::Shape{1});
         const ValueId y = builder.addResult("y");
         Node foreign = node("Foreign", "foreign", {x}, {y});
@@ -214,22 +200,17 @@ private slots:
         foreign.opset = 0;
         builder.addNode(std::move(foreign));
         builder.addOutput(y);
-        const Result<Graph> graph = std::move(builder).build();
-        QVERIFY(graph.ok());
-        const auto data = toOnnx(*graph);
-        QVERIFY(data.ok());
-        const auto back = parseOnnx(*data, "memory");
-        QVERIFY(back.ok());
+        RETRO_MADE(graph, std::move(builder).build());
+        RETRO_MADE(data, toOnnx(*graph));
+        RETRO_MADE(back, parseOnnx(*data, "memory"));
         compare(*graph, **back);
     }
 
     void unwritableGraphsAreRefused()
     {
-        GraphBuilder nameless;
-        nameless.setOpset("", 17);
+        GraphBuilder nameless({}, 17);
         nameless.addOutput(nameless.addInput("", DType::Float32, retro::tensor::Shape{1}));
-        const Result<Graph> graph = std::move(nameless).build();
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, std::move(nameless).build());
         QVERIFY(!toOnnx(*graph).ok());
 
         GraphBuilder builder;
@@ -239,11 +220,8 @@ private slots:
         relu.opset = 0;
         builder.addNode(std::move(relu));
         builder.addOutput(y);
-        const Result<Graph> unknown = std::move(builder).build();
-        QVERIFY(unknown.ok());
-        const auto refused = toOnnx(*unknown);
-        QVERIFY(!refused.ok());
-        QVERIFY(refused.error().text().find("node 'relu' (Relu)") != std::string::npos);
+        RETRO_MADE(unknown, std::move(builder).build());
+        RETRO_REFUSED(toOnnx(*unknown), "node 'relu' (Relu)");
     }
 };
 

@@ -125,8 +125,7 @@ private slots:
         onnxschema::ModelProto model = smallModel();
         model.mutable_graph()->clear_initializer();
         *model.mutable_graph()->add_sparse_initializer() = sparse({3}, {2}, 0);
-        const auto graph = parseOnnx(bytesOf(model), "m.onnx");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, parseOnnx(bytesOf(model), "m.onnx"));
         const tensor::Tensor& w = (*graph)->value(*(*graph)->findValue("w")).constant;
         QCOMPARE(std::vector<float>(w.span<float>().begin(), w.span<float>().end()), (std::vector<float>{0, 0, 1}));
     }
@@ -139,8 +138,7 @@ private slots:
         node.add_attribute()->set_name("sparse_value");
         node.mutable_attribute(0)->set_type(onnxschema::AttributeProto::SPARSE_TENSOR);
         *node.mutable_attribute(0)->mutable_sparse_tensor() = sparse({3}, {0, 2}, 0);
-        const auto graph = parseOnnx(bytesOf(model), "m.onnx");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, parseOnnx(bytesOf(model), "m.onnx"));
         QCOMPARE((*graph)->value(*(*graph)->findValue("w")).constant.at(2), 2.0);
     }
 
@@ -151,8 +149,7 @@ private slots:
         const std::vector<std::byte> bytes = bytesOf(outsideModel());
         QVERIFY(!parseOnnx(bytes, "m.onnx", root).ok()); // nobody takes notes
         FileNotes notes;
-        const auto graph = parseOnnx(bytes, "m.onnx", root, {}, &notes);
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, parseOnnx(bytes, "m.onnx", root, {}, &notes));
         const graph::Value& w = (*graph)->value(*(*graph)->findValue("w"));
         QVERIFY(w.kind == graph::ValueKind::Constant && !w.constant.isValid());
         QCOMPARE(w.shape->front().extent, std::optional<std::int64_t>(3));
@@ -190,8 +187,7 @@ private slots:
         w.set_dims(0, 1);
         w.add_dims(3);
         FileNotes notes;
-        const auto graph = parseOnnx(bytesOf(model), "m.onnx", {}, {}, &notes, {.withoutWeights = true});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, parseOnnx(bytesOf(model), "m.onnx", {}, {}, &notes, {.withoutWeights = true}));
         QVERIFY(!(*graph)->value(*(*graph)->findValue("w")).constant.isValid());
         QVERIFY(notes.absent.at("w").find("--no-weights") != std::string::npos);
         w.clear_dims();
@@ -215,8 +211,7 @@ private slots:
         label.mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(8);
         QVERIFY(!parseOnnx(bytesOf(model), "m.onnx").ok());
         FileNotes notes;
-        const auto graph = parseOnnx(bytesOf(model), "m.onnx", {}, {}, &notes);
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, parseOnnx(bytesOf(model), "m.onnx", {}, {}, &notes));
         QVERIFY(notes.absent.contains("names") && notes.otherTypes.contains("label"));
     }
 

@@ -87,9 +87,8 @@ private slots:
         std::stop_source source;
         QVERIFY(parseOnnx(bytesOf(smallModel()), "m.onnx", {}, source.get_token()).ok());
         source.request_stop();
-        const auto graph = parseOnnx(bytesOf(smallModel()), "m.onnx", {}, source.get_token());
-        QVERIFY(!graph.ok());
-        QCOMPARE(graph.error().code, retro::base::ErrorCode::Cancelled);
+        RETRO_REFUSED(parseOnnx(bytesOf(smallModel()), "m.onnx", {}, source.get_token()),
+                      retro::base::ErrorCode::Cancelled);
     }
 
     void theDecoderGetsNothingMoreOnceStopped()
@@ -124,8 +123,7 @@ private slots:
 
     void namesShapesAndScopesAreKept()
     {
-        const auto graph = read(smallModel());
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(smallModel()));
         QCOMPARE(graph->name(), std::string("small"));
         QCOMPARE(graph->nodeCount(), std::size_t{2});
         const Node& add = graph->node(graph->findNode("/block/fc/Add").value());
@@ -144,8 +142,7 @@ private slots:
     {
         ModelProto model = smallModel();
         addValueInfo(*model.mutable_graph()->add_input(), "w");
-        const auto graph = read(model);
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(model));
         QCOMPARE(graph->inputs().size(), std::size_t{1});
         QCOMPARE(graph->value(graph->findValue("w").value()).kind, ValueKind::Constant);
     }
@@ -178,8 +175,7 @@ private slots:
             p.mutable_t()->set_data_type(TensorProto::BOOL);
             p.mutable_t()->add_int32_data(1);
         });
-        const auto graph = read(model);
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(model));
         QCOMPARE(graph->nodeCount(), std::size_t{2});
         QVERIFY(constantOf(*graph, "a").bitEqual(Tensor::scalar(0.5F)));
         QVERIFY(constantOf(*graph, "b").bitEqual(Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{-7, 9})));
@@ -231,8 +227,7 @@ private slots:
         auto& entry = *model.mutable_graph()->mutable_node(0)->add_metadata_props();
         entry.set_key(key.toStdString());
         entry.set_value(value.toStdString());
-        const auto graph = read(model);
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(model));
         QCOMPARE(QString::fromStdString(graph->nodes()[0].scope), scope);
     }
 
@@ -294,12 +289,11 @@ private slots:
     {
         for (const auto& [type, dtype] :
              {std::pair{TensorProto::FLOAT16, DType::Float16}, std::pair{TensorProto::BFLOAT16, DType::BFloat16}}) {
-            const auto graph = read(withTensor([type = type](TensorProto& tensor) {
-                tensor.set_data_type(type);
-                tensor.add_dims(1);
-                tensor.add_int32_data(0xbc01);
-            }));
-            QVERIFY(graph);
+            RETRO_MADE(graph, read(withTensor([type = type](TensorProto& tensor) {
+                           tensor.set_data_type(type);
+                           tensor.add_dims(1);
+                           tensor.add_int32_data(0xbc01);
+                       })));
             std::uint16_t bits = 0;
             std::memcpy(&bits, constantOf(*graph, "w").rawData(), 2);
             QCOMPARE(constantOf(*graph, "w").dtype(), dtype);
@@ -310,15 +304,14 @@ private slots:
     void fewBitsArePackedInFiles()
     {
         for (const bool isRaw : {true, false}) {
-            const auto graph = read(withTensor([isRaw](TensorProto& tensor) {
-                tensor.set_data_type(TensorProto::INT4);
-                tensor.add_dims(3);
-                isRaw ? tensor.set_raw_data("\xf1\x03") : tensor.add_int32_data(0xf1);
-                if (!isRaw) {
-                    tensor.add_int32_data(0x03);
-                }
-            }));
-            QVERIFY(graph);
+            RETRO_MADE(graph, read(withTensor([isRaw](TensorProto& tensor) {
+                           tensor.set_data_type(TensorProto::INT4);
+                           tensor.add_dims(3);
+                           isRaw ? tensor.set_raw_data("\xf1\x03") : tensor.add_int32_data(0xf1);
+                           if (!isRaw) {
+                               tensor.add_int32_data(0x03);
+                           }
+                       })));
             const Tensor& w = constantOf(*graph, "w");
             QCOMPARE(w.dtype(), DType::Int4);
             QCOMPARE(w.at(0), 1.0);
@@ -340,8 +333,7 @@ private slots:
     {
         ModelProto model = smallModel();
         addNode(model, "Clip", "clip", {"y", "", "w"}, {"z", ""});
-        const auto graph = read(model);
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(model));
         const Node& clip = graph->node(graph->findNode("clip").value());
         QCOMPARE(clip.inputs.size(), std::size_t{3});
         QVERIFY(!clip.inputs[1].isValid());
@@ -353,8 +345,7 @@ private slots:
     {
         ModelProto model = smallModel();
         model.mutable_graph()->mutable_node()->SwapElements(0, 1);
-        const auto graph = read(model);
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(model));
         QCOMPARE(graph->nodes()[0].op, std::string("Add"));
     }
 
@@ -363,8 +354,7 @@ private slots:
         ModelProto model = smallModel();
         model.clear_opset_import();
         model.set_ir_version(2);
-        const auto graph = read(model);
-        QVERIFY(graph);
+        RETRO_MADE(graph, read(model));
         QCOMPARE(graph->nodes()[0].opset, std::int64_t{1});
     }
 
@@ -376,8 +366,7 @@ private slots:
         QVERIFY(retro::base::writeFile(root / "data" / "w.bin", "skip" + externalBytes({5, 6, 7})).ok());
         const auto data = bytesOf(externalModel("data/w.bin", "4"));
         QVERIFY(retro::base::writeFile(root / "m.onnx", data).ok());
-        const auto graph = retro::formats::readOnnx(root / "m.onnx");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, retro::formats::readOnnx(root / "m.onnx"));
         QVERIFY(constantOf(**graph, "w").bitEqual(Tensor::of<float>({3}, std::vector<float>{5, 6, 7})));
     }
 
@@ -409,21 +398,16 @@ private slots:
         const QTemporaryDir folder;
         const std::filesystem::path path = folder.filePath("input_0.pb").toStdString();
         QVERIFY(retro::base::writeFile(path, bytesOf(smallModel().graph().initializer(0))).ok());
-        const auto tensor = retro::formats::readTensorProto(path);
-        QVERIFY(tensor.ok());
+        RETRO_MADE(tensor, retro::formats::readTensorProto(path));
         QVERIFY(tensor->bitEqual(Tensor::of<float>({3}, std::vector<float>{1, 2, 3})));
         QVERIFY(retro::base::writeFile(path, std::string_view("\x08")).ok());
-        const auto broken = retro::formats::readTensorProto(path);
-        QVERIFY(!broken.ok());
-        QVERIFY(broken.error().text().find("input_0.pb: ") != std::string::npos);
+        RETRO_REFUSED(retro::formats::readTensorProto(path), "input_0.pb: ");
     }
 
     void missingFilesAreNamed()
     {
-        const auto graph = retro::formats::readOnnx("no/such/model.onnx");
-        QVERIFY(!graph.ok());
-        QCOMPARE(graph.error().code, retro::base::ErrorCode::Input);
-        QVERIFY(graph.error().text().find("no/such/model.onnx") != std::string::npos);
+        RETRO_REFUSED(retro::formats::readOnnx("no/such/model.onnx"), retro::base::ErrorCode::Input,
+                      "no/such/model.onnx");
     }
 };
 

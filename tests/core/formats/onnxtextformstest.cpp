@@ -148,8 +148,7 @@ private slots:
                    "            Own <a, b, n, f, k> (p, q, r) => (o) { o = Clip <min: float = @f> (p) }\n"
                    "        ";
         onnxschema::ModelProto model;
-        const auto read = parseTextModel(bytesOf(text), TextForm::OnnxText, model);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, parseTextModel(bytesOf(text), TextForm::OnnxText, model));
         const onnxschema::GraphProto& graph = model.graph();
         QCOMPARE(graph.node_size(), 4);
         QCOMPARE(graph.node(0).output_size(), 3);
@@ -179,8 +178,7 @@ private slots:
     void faultsHaveAPlace()
     {
         const QString mark = problemOfText("<ir_version: 8>\ng (float[N] x) => (float[N] y)\n{ y = Relu x) }");
-        QVERIFY2(mark.contains(QStringLiteral("line 3, column 12")) && mark.contains(QStringLiteral("'('")),
-                 qPrintable(mark));
+        RETRO_SAYS(mark, QStringLiteral("line 3, column 12"), QStringLiteral("'('"));
         QVERIFY(problemOfText("<ir_version: 8>\ng (float[N] x) =>").contains(QStringLiteral("text ends")));
         QVERIFY(problemOfText("<ir_version: 8> g (float[2] x = {1, 2").contains(QStringLiteral("text ends")));
         QVERIFY(problemOfText("<ir_version: 8> g (int32[1] x = {4294967296}) => (y) {}").contains("does not fit"));

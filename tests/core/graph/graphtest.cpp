@@ -35,8 +35,7 @@ Node node(std::string op, std::string name, std::vector<ValueId> inputs, std::ve
 Result<Graph> residual(bool shuffled = false, const std::function<void(GraphBuilder&, Node&)>& change = {},
                        double weight = 1)
 {
-    GraphBuilder builder("residual");
-    builder.setOpset("", 17);
+    GraphBuilder builder("residual", 17);
     const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
     const ValueId w = builder.addConstant("W", Tensor::full(DType::Float32, {3, 3}, weight));
     const ValueId h = builder.addResult("h");
@@ -74,8 +73,7 @@ std::shared_ptr<const Graph> branch(bool hasProduct)
 /// Relu of an If.
 Graph withBranches()
 {
-    GraphBuilder builder("if");
-    builder.setOpset("", 17);
+    GraphBuilder builder("if", 17);
     const ValueId condition = builder.addInput("condition", DType::Bool, Shape{});
     const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
     const ValueId y = builder.addResult("y");
@@ -100,8 +98,7 @@ Graph withBody()
     body.addNode(node("Add", "twice", {state, state}, {next}));
     body.addOutput(goesOn);
     body.addOutput(next);
-    GraphBuilder builder("loop");
-    builder.setOpset("", 17);
+    GraphBuilder builder("loop", 17);
     const ValueId times = builder.addInput("times", DType::Int64, Shape{});
     const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
     const ValueId y = builder.addResult("y");
@@ -135,8 +132,7 @@ class GraphTest : public QObject
 private slots:
     void aValueThatIsLeftOutHasNoReadersNoMakerAndNoName()
     {
-        GraphBuilder builder("lstm");
-        builder.setOpset("", 17);
+        GraphBuilder builder("lstm", 17);
         const ValueId x = builder.addInput("x", DType::Float32, Shape{3, 1, 2});
         const ValueId h = builder.addResult("h");
         builder.addNode(node("LSTM", "lstm", {x}, {ValueId(), h}));
@@ -159,8 +155,7 @@ private slots:
         QVERIFY(shown.ok() && shown->has_value());
         const Graph& all = **shown;
         QCOMPARE(all.nodeCount(), std::size_t{6});
-        const auto first = all.findNode("choice/then_branch/first");
-        QVERIFY(first.has_value());
+        RETRO_MADE(first, all.findNode("choice/then_branch/first"));
         QCOMPARE(all.node(*first).scope, std::string("choice/then_branch"));
         QCOMPARE(all.value(all.node(*first).inputs[0]).name, std::string("x"));
         QCOMPARE(all.value(all.node(*first).inputs[1]).name, std::string("choice/then_branch/W"));
@@ -322,10 +317,7 @@ private slots:
             builder.addOutput(y);
         }
         spoil[static_cast<std::size_t>(what)]();
-        const Result<Graph> built = std::move(builder).build();
-        QVERIFY(!built.ok());
-        QCOMPARE(built.error().code, ErrorCode::Input);
-        QVERIFY2(QString::fromStdString(built.error().text()).contains(message), built.error().text().c_str());
+        RETRO_REFUSED(std::move(builder).build(), ErrorCode::Input, message);
     }
 
     void theStructuralHashSeesStructure()

@@ -46,8 +46,7 @@ private slots:
 
     void readsLayersFromLeftToRight()
     {
-        const auto layout = readAnswer(answer(), kInput);
-        QVERIFY2(layout.ok(), layout.ok() ? "" : layout.error().text().c_str());
+        RETRO_MADE(layout, readAnswer(answer(), kInput));
         QCOMPARE(layout->layers.size(), std::size_t{3});
         QCOMPARE(layout->nodeLayers, (std::vector<Index>{0, 1, 2}));
         QCOMPARE(layout->bounds, (Rect{0, 0, 90, 80})); // the frame is the widest and lowest thing

@@ -17,8 +17,7 @@ class GraphAdapterTest : public QObject
 private slots:
     void readsNodesEdgesAndScopes()
     {
-        graph::GraphBuilder builder("sample");
-        builder.setOpset("", 13);
+        graph::GraphBuilder builder("sample", 13);
         const ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{2, 2});
         const ValueId w = builder.addConstant("w", tensor::Tensor::zeros(tensor::DType::Float32, {2, 2}));
         const ValueId h = builder.addResult("h");
@@ -28,8 +27,7 @@ private slots:
         builder.addNode({"Mul", "", "square", "net/block/act", 13, {h, h}, {s}, {}});
         builder.addNode({"Clip", "", "clip", "", 13, {s, ValueId(), w}, {y}, {}});
         builder.addOutput(y);
-        const auto built = std::move(builder).build();
-        QVERIFY2(built.ok(), built.ok() ? "" : built.error().text().c_str());
+        RETRO_MADE(built, std::move(builder).build());
 
         const layout::DrawnGraph drawn = layout::readGraph(*built);
         QCOMPARE(drawn.graph.nodeCount, 4); // three operators, then the input

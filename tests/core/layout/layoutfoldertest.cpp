@@ -31,14 +31,7 @@ LayoutInput framed()
     return input;
 }
 
-LayeredLayout layoutOf(const LayoutInput& input)
-{
-    auto made = computeLayout(input);
-    if (!made.ok()) {
-        qFatal("%s", made.error().text().c_str());
-    }
-    return std::move(made).value();
-}
+LayeredLayout layoutOf(const LayoutInput& input) { return retro::tests::made(computeLayout(input)); }
 
 /// The bytes with a checksum that fits, so that what is behind it is looked at.
 void sign(std::vector<std::byte>& bytes)
@@ -68,8 +61,7 @@ private slots:
     {
         const LayoutInput input = framed();
         const LayeredLayout layout = layoutOf(input);
-        const auto read = readLayout(writeLayout(layout, kKey), kKey, input);
-        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readLayout(writeLayout(layout, kKey), kKey, input));
         QVERIFY(read->nodes == layout.nodes);
         QVERIFY(read->nodeLayers == layout.nodeLayers);
         QVERIFY(read->layerNodes == layout.layerNodes);
@@ -184,9 +176,7 @@ private slots:
         QVERIFY(retro::base::writeFile(pathOf(folder) / "file", "x").ok());
         const LayoutFolder kept(pathOf(folder) / "file" / "layouts");
         const LayoutInput input = framed();
-        const auto added = kept.add(kKey, layoutOf(input));
-        QVERIFY(!added.ok());
-        QCOMPARE(added.error().code, retro::base::ErrorCode::Output);
+        RETRO_REFUSED(kept.add(kKey, layoutOf(input)), retro::base::ErrorCode::Output);
         QVERIFY(!kept.find(kKey, input));
     }
 

@@ -11,14 +11,7 @@ using namespace retro::layout;
 namespace
 {
 
-LayeredLayout draw(const LayoutInput& input)
-{
-    auto result = computeLayout(input);
-    if (!result.ok()) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
-}
+LayeredLayout draw(const LayoutInput& input) { return retro::tests::made(computeLayout(input)); }
 
 /// Transformer blocks, each in a group, its attention (nodes 2 … 13 of the block) in a group inside.
 LayoutInput groupedTransformer(Index blocks)

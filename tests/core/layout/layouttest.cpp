@@ -17,11 +17,7 @@ namespace
 
 LayeredLayout draw(const LayoutInput& input, const LayoutOptions& options = {})
 {
-    auto result = computeLayout(input, options);
-    if (!result.ok()) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    return retro::tests::made(computeLayout(input, options));
 }
 
 double centre(const LayeredLayout& drawing, Index node) { return drawing.nodes[node].center().x; }
@@ -257,8 +253,7 @@ private slots:
         LayoutInput input = samples::chain(6);
         input.edges.push_back({4, 2});
         const auto result = computeLayout(input);
-        QVERIFY(!result.ok());
-        QCOMPARE(result.error().code, ErrorCode::Input);
+        RETRO_REFUSED(result, ErrorCode::Input);
         const std::string text = result.error().text();
         for (const char* node : {"2", "3", "4", "cycle"}) {
             QVERIFY2(text.find(node) != std::string::npos, text.c_str());
@@ -304,8 +299,7 @@ private slots:
     {
         QFETCH(LayoutInput, input);
         const auto result = computeLayout(input);
-        QVERIFY(!result.ok());
-        QCOMPARE(result.error().code, ErrorCode::Input);
+        RETRO_REFUSED(result, ErrorCode::Input);
         QVERIFY(!result.error().message.empty());
     }
 
@@ -313,9 +307,7 @@ private slots:
     {
         std::stop_source stop;
         stop.request_stop();
-        const auto result = computeLayout(samples::transformer(50), {}, stop.get_token());
-        QVERIFY(!result.ok());
-        QCOMPARE(result.error().code, ErrorCode::Cancelled);
+        RETRO_REFUSED(computeLayout(samples::transformer(50), {}, stop.get_token()), ErrorCode::Cancelled);
     }
 
     /// Set RETRO_LAYOUT_TIMES to see how long the large graphs take.

@@ -53,11 +53,7 @@ public:
     graph::Graph finish(ValueId output)
     {
         m_builder.addOutput(output);
-        auto built = std::move(m_builder).build();
-        if (!built.ok()) {
-            qFatal("%s", built.error().text().c_str());
-        }
-        return std::move(built).value();
+        return tests::made(std::move(m_builder).build());
     }
 
 private:
@@ -162,8 +158,7 @@ private slots:
         QCOMPARE(drawn.graph.groupParents, (std::vector<Index>{kNone, kNone, 1, 2, 2, 2, 2, kNone}));
         QCOMPARE(drawn.groupLike[6], Index{3});
         QCOMPARE(drawn.groupLike[7], Index{0}); // stem and head are one Relu each
-        const auto closed = collapse(drawn.graph, {false, false, true, false, false, false, false, false});
-        QVERIFY(closed.ok());
+        RETRO_MADE(closed, collapse(drawn.graph, {false, false, true, false, false, false, false, false}));
         QCOMPARE(closed.value().nodes.size(), std::size_t{4}); // stem, four layers as one, head, input
     }
 
@@ -239,8 +234,7 @@ private slots:
     void aHiddenNodeTakesItsEdgesAlong()
     {
         const GroupedGraph graph{4, {{0, 1}, {2, 1}, {1, 3}}, {}, {}};
-        const auto visible = collapse(graph, {}, {false, false, true, false});
-        QVERIFY(visible.ok());
+        RETRO_MADE(visible, collapse(graph, {}, {false, false, true, false}));
         QCOMPARE(visible.value().visibleOf, (std::vector<Index>{0, 1, kNone, 2}));
         QCOMPARE(visible.value().edges, (std::vector<LayoutEdge>{{0, 1}, {1, 2}}));
         QCOMPARE(visible.value().visibleEdgeOf, (std::vector<Index>{0, kNone, 1}));

@@ -64,11 +64,7 @@ std::vector<Point> insideOf(const LayoutInput& input, const LayeredLayout& drawi
 
 LayeredLayout stamped(const LayoutInput& input, const std::vector<bool>& isRepeated, LayoutMemo& memo)
 {
-    auto drawing = stampLayout(input, isRepeated, {}, memo);
-    if (!drawing.ok()) {
-        qFatal("%s", drawing.error().text().c_str());
-    }
-    return std::move(drawing).value();
+    return retro::tests::made(stampLayout(input, isRepeated, {}, memo));
 }
 
 /// What the indexes of a drawing answer must be what a look at everything finds.
@@ -259,8 +255,7 @@ private slots:
         const Blocks blocks = transformerBlocks(2);
         LayoutMemo memo;
         const LayeredLayout drawing = stamped(blocks.input, {}, memo);
-        const auto own = computeLayout(blocks.input);
-        QVERIFY(own.ok());
+        RETRO_MADE(own, computeLayout(blocks.input));
         QVERIFY(drawing.nodes == own->nodes);
         QVERIFY(drawing.edgePoints == own->edgePoints);
     }
@@ -272,9 +267,7 @@ private slots:
         input.nodeGroups.assign(5, 0);
         input.groupParents = {kNone};
         LayoutMemo memo;
-        const auto drawing = stampLayout(input, {true}, {}, memo);
-        QVERIFY(!drawing.ok());
-        QCOMPARE(drawing.error().code, retro::base::ErrorCode::Input);
+        RETRO_REFUSED(stampLayout(input, {true}, {}, memo), retro::base::ErrorCode::Input);
     }
 
     void memoForgetsWhatWasNotAskedFor()

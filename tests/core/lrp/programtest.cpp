@@ -87,8 +87,7 @@ private slots:
     void flattensAResidual()
     {
         const Made made = firstPassOf(residual());
-        const auto program = programOf(made.tensorCase, made.run);
-        QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
+        RETRO_MADE(program, programOf(made.tensorCase, made.run));
         const QStringList expected{"b0 ← fetch q for P1.0",
                                    "b1 ← carry t (b0) for P1.0 -b0",
                                    "b2 ← fetch r for P0.1",
@@ -112,8 +111,7 @@ private slots:
                               node("s1", "add", {{3, 0}, {1, 0}}), node("s2", "add", {{3, 0}, {2, 0}}),
                               node("y", "mul", {{4, 0}, {5, 0}})});
         const Made made = firstPassOf(spec);
-        const auto program = programOf(made.tensorCase, made.run);
-        QVERIFY(program.ok());
+        RETRO_MADE(program, programOf(made.tensorCase, made.run));
         int fetches = 0;
         for (const program::ListedInstruction& line : program::listing(*program, made.tensorCase.model->graph())) {
             fetches += line.text.ends_with("fetch h") ? 1 : 0;
@@ -124,8 +122,7 @@ private slots:
 
     void everyScenarioOfTheSpecification()
     {
-        const auto cases = readGoldenCases(goldenFolder("traversal"));
-        QVERIFY2(cases.ok(), cases.ok() ? "" : cases.error().text().c_str());
+        RETRO_MADE(cases, readGoldenCases(goldenFolder("traversal")));
         QVERIFY(!cases->empty());
         for (const GoldenCase& golden : *cases) {
             const std::string fault = faultOfEngines(SpecGraph(golden.nodes));

@@ -389,14 +389,13 @@ private slots:
         for (const execute::Precision precision : {execute::Precision::Float, execute::Precision::Double}) {
             for (const std::string& composite : kComposites) {
                 for (const Form form : {Form::Qdq, Form::QOperator}) {
-                    const auto made = caseOf(networkGraph(net, form), networkInput(), composite, precision);
-                    QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+                    RETRO_MADE(made, caseOf(networkGraph(net, form), networkInput(), composite, precision));
                     const std::string fault = faultOfEnginesOn(*made);
                     QVERIFY2(fault.empty(), (composite + ": " + fault).c_str());
                 }
                 const auto made =
                     caseOf(dynamicGraph(Form::Dynamic, false), dynamicInput({2, 6}), composite, precision);
-                QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+                RETRO_OK(made);
                 const std::string fault = faultOfEnginesOn(*made);
                 QVERIFY2(fault.empty(), (composite + ": " + fault).c_str());
             }
@@ -410,12 +409,10 @@ private slots:
         const ValueId rounded = w.rounded(x, 1, 0, DType::Int8);
         const ValueId y =
             w.node("MatMul", {rounded, w.constant(Tensor::of<float>({4, 1}, std::vector<float>{1, 2, 3, 4}))});
-        const auto made = caseOf(w.finish(y), Tensor::of<double>({1, 4}, std::vector<double>{5, 200, -300, 127.4}),
-                                 "epsilon:epsilon=0", execute::Precision::Double);
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, caseOf(w.finish(y), Tensor::of<double>({1, 4}, std::vector<double>{5, 200, -300, 127.4}),
+                                "epsilon:epsilon=0", execute::Precision::Double));
         QCOMPARE(made->start.at(0), 5 + 2 * 127.0 - 3 * 128.0 + 4 * 127.0);
-        const auto run = runTensors(*made, execute::SavePolicy::Autograd);
-        QVERIFY(run.ok());
+        RETRO_MADE(run, runTensors(*made, execute::SavePolicy::Autograd));
         const Tensor r = inputRelevance(*made, run->relevance);
         QCOMPARE(r.at(0), 5.0);
         QCOMPARE(r.at(1), 0.0);

@@ -194,10 +194,8 @@ void TensorArithmeticTest::everythingSavedMeansNoPromise()
 {
     const SpecGraph spec({source("x", "leaf", {2, 2}), node("unbind", {{0, 0}}), node("stack", {{1, 1}, {1, 0}}),
                           node("add", {{0, 0}, {2, 0}})});
-    const auto made = tensorCaseOf(spec, {});
-    QVERIFY(made.ok());
-    const auto run = runTensors(*made, retro::execute::SavePolicy::All);
-    QVERIFY(run.ok());
+    RETRO_MADE(made, tensorCaseOf(spec, {}));
+    RETRO_MADE(run, runTensors(*made, retro::execute::SavePolicy::All));
     QCOMPARE(run->counts.promises, 0U);
     QCOMPARE(run->counts.visits, 4U);
     QCOMPARE(run->counts.visits, run->counts.normal);
@@ -248,8 +246,7 @@ void TensorArithmeticTest::constantsCannotBeExplained()
     OneOperation made(node("add", {{kX, 0}, {kConstant, 0}}));
     const retro::execute::BoundModel& model = *made.tensorCase().model;
     const auto graph = retro::lrp::TraversalGraph::build(model, *model.graph().findValue("k"));
-    QVERIFY(!graph.ok());
-    QCOMPARE(graph.error().code, retro::base::ErrorCode::Input);
+    RETRO_REFUSED(graph, retro::base::ErrorCode::Input);
     QCOMPARE(
         graph.error().text(),
         std::string("value \"k\": this value cannot be explained: it is a constant; choose a floating-point result "
@@ -265,8 +262,7 @@ void TensorArithmeticTest::oracleCanBeStopped()
     stop.request_stop();
     const auto table =
         retro::lrp::oracle(forward->saved, tensorCase.rules, tensorCase.graph, tensorCase.start, stop.get_token());
-    QVERIFY(!table.ok());
-    QCOMPARE(table.error().code, retro::base::ErrorCode::Cancelled);
+    RETRO_REFUSED(table, retro::base::ErrorCode::Cancelled);
 }
 
 // y = t(x + v) + w, where v is a row: the search carries values of the broadcast shape, relevance returns to the row's.
@@ -280,8 +276,7 @@ void TensorArithmeticTest::broadcastUnderSearch()
                           withId("y", node("add", {{4, 0}, {2, 0}})), total});
     QCOMPARE(faultOnTensors(spec), std::string());
     const auto made = tensorCaseOf(spec, {});
-    const auto run = runTensors(*made, retro::execute::SavePolicy::Autograd);
-    QVERIFY(run.ok());
+    RETRO_MADE(run, runTensors(*made, retro::execute::SavePolicy::Autograd));
     QCOMPARE(run->counts.promises, 3U);
     const NodeId row = made->model->graph().inputNode(*made->model->graph().findValue("v"));
     QCOMPARE(run->relevance[row.index()][0].shape(), (retro::tensor::Shape{2}));
@@ -302,8 +297,7 @@ void TensorArithmeticTest::threeOutputsOfWhichOneIsRead()
                           withId("y", node("add", {{2, 1}, {1, 0}}))});
     QCOMPARE(faultOnTensors(spec), std::string());
     const auto made = tensorCaseOf(spec, {});
-    const auto run = runTensors(*made, retro::execute::SavePolicy::Autograd);
-    QVERIFY(run.ok());
+    RETRO_MADE(run, runTensors(*made, retro::execute::SavePolicy::Autograd));
     const std::vector<Tensor>& relevance = run->relevance[made->model->graph().findNode("unbind")->index()];
     QVERIFY(!relevance[0].isValid() && relevance[1].isValid() && !relevance[2].isValid());
 }
@@ -341,8 +335,7 @@ void TensorArithmeticTest::searchesCrossWhatMovesElements()
                           withId("y", node("add", {{4, 0}, {1, 0}}))});
     QCOMPARE(faultOnTensors(spec), std::string());
     const auto made = tensorCaseOf(spec, {});
-    const auto run = runTensors(*made, retro::execute::SavePolicy::Autograd);
-    QVERIFY(run.ok());
+    RETRO_MADE(run, runTensors(*made, retro::execute::SavePolicy::Autograd));
     std::vector<std::uint32_t> crossed;
     for (const retro::event::Event& event : run->events) {
         if (event.kind == retro::event::EventKind::Record) {
@@ -373,8 +366,7 @@ void TensorArithmeticTest::nothingIsKeptBeyondLiveness()
 {
     constexpr std::int64_t kLastForward = 4 * 32; // outputs of one node
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-        const auto made = tensorCaseOf(randomGraph(seed, 80), {});
-        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        RETRO_MADE(made, tensorCaseOf(randomGraph(seed, 80), {}));
         const auto forward =
             retro::execute::forward(made->model, made->inputs, retro::execute::SavePolicy::Autograd).value();
         retro::event::NullSink sink;
@@ -412,8 +404,7 @@ void TensorArithmeticTest::sumsOfPartsAreRemembered()
                            Tensor::full(DType::Float32, {3, 700}, -7)};
     };
     const retro::lrp::PartSum counted = retro::lrp::sumOf(parts(), {}, true);
-    const auto found = retro::lrp::rememberedSums(counted.total);
-    QVERIFY(found.has_value());
+    RETRO_MADE(found, retro::lrp::rememberedSums(counted.total));
     const auto expected = retro::ops::algebra::sumAndMagnitude(counted.total);
     QCOMPARE(found->sum, expected.sum);
     QCOMPARE(found->magnitude, expected.magnitude);

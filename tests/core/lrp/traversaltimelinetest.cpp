@@ -50,8 +50,7 @@ void TraversalTimelineTest::eventsTellWhatTheTraversalHolds()
 void TraversalTimelineTest::nothingIsLeftAtTheEnd()
 {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-        auto opened = Timeline::open(recordedRun(randomGraph(seed, 1 + seed % 60)));
-        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        RETRO_MADE(opened, Timeline::open(recordedRun(randomGraph(seed, 1 + seed % 60))));
         Timeline timeline = std::move(opened).value();
         timeline.seek(timeline.run().eventCount());
         const RunState& end = timeline.state();

@@ -10,8 +10,6 @@ using retro::ops::ElementWise;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 const Tensor kX = doubles({5}, {-2, -0.5, 0, 0.5, 2});
 
 struct Function

@@ -25,8 +25,6 @@ using Ints = std::vector<std::int64_t>;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 struct Geometry
 {
     const char* name;
@@ -205,8 +203,7 @@ void compareStackedPullback(const char* op, const Geometry& g, DType dtype)
     OpCase c = caseOf(op, g, dtype);
     QVERIFY2(c.bind(), g.name);
     const LinearMap& map = c.structure<LinearMap>();
-    const auto* stacked = dynamic_cast<const retro::ops::StackedPullback*>(&map);
-    QVERIFY(stacked != nullptr);
+    RETRO_MADE(stacked, dynamic_cast<const retro::ops::StackedPullback*>(&map));
     const Tensor s = randomTensor(c.op().outputTypes()[0].shape, DType::Float64, 9).to(dtype);
     const std::vector<WeightVariant> variants{{}, {WeightPart::Positive, 0}, {WeightPart::GammaNegative, 0.5}};
     for (int again = 0; again < 2; ++again) {
@@ -225,8 +222,7 @@ void compareConstantSample(const char* op, const Geometry& g, DType dtype)
     OpCase c = caseOf(op, g, dtype);
     QVERIFY2(c.bind(), g.name);
     const LinearMap& map = c.structure<LinearMap>();
-    const auto* sampleWise = dynamic_cast<const retro::ops::SampleWiseMap*>(&map);
-    QVERIFY(sampleWise != nullptr);
+    RETRO_MADE(sampleWise, dynamic_cast<const retro::ops::SampleWiseMap*>(&map));
     for (const std::int64_t count : {g.x[1], std::int64_t{1}, g.x[1]}) {
         Shape column(g.x.size(), 1);
         column[1] = count;
@@ -500,8 +496,7 @@ private slots:
         using retro::ops::onednn::PhasedTranspose;
         using retro::ops::reference::ConvolutionShape;
         ConvolutionShape stem{8, 1, 3, 64, {{224, 112, 7, 2, 1, 3, 3}, {224, 112, 7, 2, 1, 3, 3}}};
-        const auto phased = PhasedTranspose::of(stem);
-        QVERIFY(phased.has_value());
+        RETRO_MADE(phased, PhasedTranspose::of(stem));
         QCOMPARE(phased->blocks().filters, 12);
         QCOMPARE(phased->blocks().taps(), 16);
         QCOMPARE(phased->blocks().axes[0].windows, 113);

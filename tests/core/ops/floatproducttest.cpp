@@ -235,8 +235,7 @@ private slots:
             columns.image = 10;
             columns.windows = 9 / stride + 1;
             const ConvolutionShape shape{2, 1, 5, 9, {rows, columns}};
-            const auto way = retro::ops::PointwiseConvolution::forward(shape);
-            QVERIFY(way.has_value());
+            RETRO_MADE(way, retro::ops::PointwiseConvolution::forward(shape));
             QCOMPARE(retro::ops::PointwiseConvolution::transposed(shape).has_value(), stride == 1);
             const Tensor image = randomTensor({2, 5, 7, 10}, DType::Float32, 1);
             const Tensor weight = randomTensor({9, 5}, DType::Float32, 2);

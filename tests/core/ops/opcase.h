@@ -7,6 +7,8 @@
 #include "core/ops/registry.h"
 #include "core/ops/threads.h"
 
+#include <QString>
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,6 +23,9 @@ namespace retro::tests
 using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
+
+/// A text of the engine as Qt compares and shows it.
+inline QString q(std::string text) { return QString::fromStdString(std::move(text)); }
 
 inline Tensor doubles(Shape shape, const std::vector<double>& values)
 {

@@ -10,8 +10,6 @@ using Ints = std::vector<std::int64_t>;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 const Tensor kX = doubles({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 
 OpCase pool(const char* op, const Ints& kernel, const Ints& strides, const Ints& pads = {})

@@ -20,8 +20,6 @@ using retro::ops::WeightVariant;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 /// Shapes of a product, and which operand is constant.
 struct Shapes
 {
@@ -251,8 +249,7 @@ private slots:
         numbers[6] = numbers[7] = 0;
         QVERIFY(!FewRows::of(doubles({16, 2}, numbers))); // one row of sixteen
         numbers[30] = numbers[31] = numbers[0] = 0;       // another one, and half of a third
-        const auto few = FewRows::of(doubles({16, 2}, numbers));
-        QVERIFY(few);
+        RETRO_MADE(few, FewRows::of(doubles({16, 2}, numbers)));
         QCOMPARE(few->packed().shape(), (Shape{14, 2}));
     }
 

@@ -18,8 +18,6 @@ namespace
 const std::string kMicrosoft = "com.microsoft";
 const std::string kInteger = "retrograde.integer";
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 Tensor levels(Shape shape, const std::vector<double>& values, DType type = DType::UInt8)
 {
     return doubles(std::move(shape), values).to(type);

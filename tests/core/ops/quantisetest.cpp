@@ -13,8 +13,6 @@ using retro::ops::StructureKind;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 Tensor bytes(Shape shape, const std::vector<double>& values, DType type = DType::UInt8)
 {
     return doubles(std::move(shape), values).to(type);

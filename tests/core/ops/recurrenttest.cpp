@@ -13,8 +13,6 @@ using retro::ops::StructureKind;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 /// h ← 2·x + 3·h without an activation, over x = 1, 10, 100.
 OpCase linearRnn(const std::string& direction = "forward")
 {

@@ -10,8 +10,6 @@ using Ints = std::vector<std::int64_t>;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 const Tensor kX = doubles({2, 3}, {1, 2, 3, 4, 5, 6});
 const std::int64_t kNo = 0;
 

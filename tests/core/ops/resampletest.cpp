@@ -17,8 +17,6 @@ namespace ops = retro::ops;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 /// [1 2] or longer rows resized to `size` elements.
 OpCase resized(const std::vector<double>& x, std::int64_t size, const std::string& mode, const std::string& coordinates)
 {

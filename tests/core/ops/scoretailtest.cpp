@@ -6,7 +6,6 @@
 #include <QTest>
 
 #include <array>
-#include <cmath>
 #include <functional>
 
 using namespace retro;
@@ -32,9 +31,7 @@ public:
                  graph::Attributes attributes = {})
     {
         name = name.empty() ? op + std::to_string(++m_count) : name;
-        const ValueId result = m_builder.addResult(name);
-        m_builder.addNode({op, "", name + " node", "", 18, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name + " node", std::move(inputs), name, std::move(attributes));
     }
 
     ValueId number(float value)

@@ -10,8 +10,6 @@ using retro::ops::StructureKind;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 /// No epsilon, so that numbers stay round.
 OpCase exact(const char* op, std::int64_t opset = 23, std::string domain = {})
 {

@@ -11,8 +11,6 @@ using Ints = std::vector<std::int64_t>;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 Tensor counting(Shape shape)
 {
     std::vector<double> values(static_cast<std::size_t>(retro::tensor::elementCount(shape)));

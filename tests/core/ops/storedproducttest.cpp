@@ -10,7 +10,6 @@
 #include <QtTest>
 
 #include <cmath>
-#include <limits>
 #include <random>
 
 using namespace retro::tests;

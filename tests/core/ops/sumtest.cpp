@@ -11,8 +11,6 @@ using retro::ops::StructureKind;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 const Tensor kA = doubles({2, 3}, {1, 2, 3, 4, 5, 6});
 const Tensor kB = doubles({3}, {10, 20, 40});
 

@@ -9,8 +9,6 @@ using namespace retro::tests;
 namespace
 {
 
-QString q(std::string text) { return QString::fromStdString(std::move(text)); }
-
 Tensor of(DType type, const std::vector<std::int64_t>& values) { return ints(values).to(type); }
 
 const DType kBytes = DType::UInt8;

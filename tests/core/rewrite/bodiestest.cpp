@@ -33,21 +33,14 @@ Subgraph branchOfWeightsAround(bool isLayer)
 
 SharedGraph gateWithWeightsAround()
 {
-    retro::graph::GraphBuilder builder("gate");
-    builder.setOpset("", 17);
+    retro::graph::GraphBuilder builder("gate", 17);
     const ValueId c = builder.addInput("c", DType::Bool, Shape{});
     const ValueId x = builder.addInput("x", DType::Float32, Shape{2, 3});
     const ValueId w = builder.addConstant("w", randomTensor(kWeight, 1));
     const ValueId b = builder.addConstant("b", randomTensor(kBias, 2));
-    const ValueId y = builder.addResult("y");
-    builder.addNode({"If",
-                     "",
-                     "if",
-                     "",
-                     17,
-                     {c, x, w, b},
-                     {y},
-                     {{"then_branch", branchOfWeightsAround(true)}, {"else_branch", branchOfWeightsAround(false)}}});
+    const ValueId y =
+        builder.addOp("If", "if", {c, x, w, b}, "y",
+                      {{"then_branch", branchOfWeightsAround(true)}, {"else_branch", branchOfWeightsAround(false)}});
     builder.addOutput(y);
     auto built = std::move(builder).build();
     return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
@@ -68,12 +61,10 @@ Subgraph branch(bool isLayer)
 
 SharedGraph gate(const Subgraph& chosen)
 {
-    retro::graph::GraphBuilder builder("gate");
-    builder.setOpset("", 17);
+    retro::graph::GraphBuilder builder("gate", 17);
     const ValueId c = builder.addInput("c", DType::Bool, Shape{});
     const ValueId x = builder.addInput("x", DType::Float32, Shape{2, 3});
-    const ValueId y = builder.addResult("y");
-    builder.addNode({"If", "", "if", "", 17, {c, x}, {y}, {{"then_branch", chosen}, {"else_branch", branch(false)}}});
+    const ValueId y = builder.addOp("If", "if", {c, x}, "y", {{"then_branch", chosen}, {"else_branch", branch(false)}});
     builder.addOutput(y);
     auto built = std::move(builder).build();
     return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
@@ -125,8 +116,7 @@ private slots:
     {
         const SharedGraph before = gate(branch(true));
         QVERIFY(before != nullptr);
-        const auto after = retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear));
-        QVERIFY(after.ok());
+        RETRO_MADE(after, retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear)));
         QVERIFY(after->graph != before);
         QCOMPARE(after->steps.size(), std::size_t{1});
         QCOMPARE(QString::fromStdString(after->steps[0].text).section(':', 0, 0),
@@ -141,26 +131,22 @@ private slots:
     {
         const SharedGraph before = gateWithWeightsAround();
         QVERIFY(before != nullptr);
-        const auto after = retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear));
-        QVERIFY(after.ok());
+        RETRO_MADE(after, retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear)));
         QCOMPARE(after->graph->nodes()[0].inputs.size(), std::size_t{2}); // condition and x
         expectFusedInThen(before, after->graph);
         const std::vector<Tensor> inputs{Tensor::full(DType::Bool, {}, 1), randomTensor({2, 3}, 5)};
-        const auto flat = retro::execute::unroll(*after->graph, inputs, Precision::Float);
-        QVERIFY(flat.ok());
+        RETRO_MADE(flat, retro::execute::unroll(*after->graph, inputs, Precision::Float));
         for (const char* name : {"w", "b"}) { // as they are named around the branch
             QVERIFY2(flat->graph->findValue(name), name);
         }
-        const auto untouched = retro::rewrite::rewrite(before, retro::rewrite::noRewrites());
-        QVERIFY(untouched.ok());
+        RETRO_MADE(untouched, retro::rewrite::rewrite(before, retro::rewrite::noRewrites()));
         QVERIFY(untouched->graph == before);
     }
 
     void nothingToDoHandsTheGraphBack()
     {
         const SharedGraph before = gate(branch(false));
-        const auto after = retro::rewrite::rewrite(before, {});
-        QVERIFY(after.ok());
+        RETRO_MADE(after, retro::rewrite::rewrite(before, {}));
         QVERIFY(after->graph == before);
         QVERIFY(after->steps.empty());
     }
@@ -168,8 +154,7 @@ private slots:
     void switchedOffIsOffInside()
     {
         const SharedGraph before = gate(branch(true));
-        const auto after = retro::rewrite::rewrite(before, retro::rewrite::noRewrites());
-        QVERIFY(after.ok());
+        RETRO_MADE(after, retro::rewrite::rewrite(before, retro::rewrite::noRewrites()));
         QVERIFY(after->graph == before);
     }
 };

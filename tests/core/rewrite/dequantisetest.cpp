@@ -6,8 +6,6 @@
 
 #include <QtTest>
 
-#include <functional>
-
 using namespace retro::rewrite::testing;
 
 using retro::graph::Node;
@@ -453,8 +451,7 @@ private slots:
             w.output(y[1]);
             const Rewritten result = dequantised(w.finish());
             const Tensor wide = x.to(DType::Float64);
-            const auto unrolled = retro::execute::unroll(*result.graph, {&wide, 1}, Precision::Double);
-            QVERIFY2(unrolled.ok(), unrolled.ok() ? "" : unrolled.error().text().c_str());
+            RETRO_MADE(unrolled, retro::execute::unroll(*result.graph, {&wide, 1}, Precision::Double));
             const auto outputs = evaluate(unrolled->graph, {x}, Precision::Double);
             QVERIFY2(outputs.size() == 1, qPrintable(operators(*result.graph)));
             QCOMPARE(outputs[0].shape(), (Shape{1, 1, kHidden}));

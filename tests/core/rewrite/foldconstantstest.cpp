@@ -187,8 +187,7 @@ private slots:
         auto options = only(&retro::rewrite::RewriteOptions::foldConstants);
         options.keepDigits = false;
         const SharedGraph graph = writer.finish();
-        const auto result = retro::rewrite::rewrite(graph, options);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(graph, options));
         const Rewritten kept = folded(graph);
         QCOMPARE(named(*result->graph, "inner_out").constant.dtype(), DType::Float32); // rounded once
         QVERIFY(named(*result->graph, "inner_out")
@@ -199,8 +198,7 @@ private slots:
 
     void severalOutputsAreFolded()
     {
-        retro::graph::GraphBuilder builder;
-        builder.setOpset("", 17);
+        retro::graph::GraphBuilder builder({}, 17);
         const ValueId x = builder.addInput("x", DType::Float32, Shape{2});
         const ValueId w = builder.addConstant("w", randomTensor({4}, 1));
         const ValueId sizes = builder.addConstant("sizes", ints({2, 2}));
@@ -212,8 +210,7 @@ private slots:
         builder.addNode({"Add", "", "add", "", 17, {x, second}, {sum}, {}});
         builder.addNode({"Add", "", "again", "", 17, {sum, first}, {y}, {}});
         builder.addOutput(y);
-        auto built = std::move(builder).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(builder).build());
         const auto graph = std::make_shared<const Graph>(std::move(built).value());
         const Rewritten result = folded(graph);
         QVERIFY(result.graph);
@@ -281,8 +278,7 @@ private slots:
         const ValueId w = writer.constant("w", randomTensor({2, 3}, 1));
         writer.output(writer.node("MatMul", "product", {x, writer.node("Transpose", "turn", {w}, permutation())}));
         const SharedGraph graph = writer.finish();
-        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNorm));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNorm)));
         QCOMPARE(result->graph, graph);
         QVERIFY(result->steps.empty());
     }

@@ -183,8 +183,7 @@ private slots:
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Double) < 1e-12);
         const auto own = evaluate(before, w.inputs, Precision::Float);
         QVERIFY(evaluate(result.graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
-        const auto* kept = result.findFused("mix");
-        QVERIFY(kept != nullptr);
+        RETRO_MADE(kept, result.findFused("mix"));
         QCOMPARE(countOf(*kept->members, "MatMul"), std::size_t{2});
         QVERIFY(result.graph->findValue("mix_out").has_value());
         QVERIFY(kept->members->findValue("mix_out").has_value());
@@ -207,8 +206,7 @@ private slots:
         QVERIFY(before != nullptr);
         auto options = only(&retro::rewrite::RewriteOptions::fuseAttention);
         options.fuseSoftmax = true;
-        const auto result = retro::rewrite::rewrite(before, options);
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(before, options));
         QCOMPARE(countOf(*result->graph, "Attention"), std::size_t{1});
         const auto own = evaluate(before, w.inputs, Precision::Float);
         QVERIFY(evaluate(result->graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));

@@ -5,7 +5,6 @@
 
 #include <QtTest>
 
-#include <functional>
 #include <numbers>
 
 using namespace retro::rewrite::testing;
@@ -270,8 +269,7 @@ private slots:
         writer.output(c.node("Div", {difference, c.node("Sqrt", {variance})}));
         writer.output(writer.node("Relu", "relu", {difference}));
         const SharedGraph graph = writer.finish();
-        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::fuseLayerNorm));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::fuseLayerNorm)));
         QCOMPARE(result->graph, graph);
         QCOMPARE(result->steps.size(), std::size_t{1});
         QVERIFY(result->steps[0].isNote);

@@ -172,8 +172,7 @@ private slots:
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Double) < 1e-12);
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Float) < 1e-5);
         QVERIFY(result.graph->findValue("mix_out").has_value());
-        const auto* kept = result.findFused("mix");
-        QVERIFY(kept != nullptr);
+        RETRO_MADE(kept, result.findFused("mix"));
         QCOMPARE(kept->members->findValue("mix_out").has_value(), !chosen.isMoved);
         QCOMPARE(result.graph->findNode("mix/result").has_value(), chosen.isMoved);
         const auto& node = result.graph->node(*result.graph->findNode("mix"));

@@ -134,8 +134,7 @@ private slots:
     {
         const Rewritten result = fused(graphOf(cases()[2]));
         const std::vector<retro::ops::TensorType> types{{DType::Float32, {2, 5, 3}}};
-        const auto model = retro::execute::BoundModel::bind(result.graph, types, Precision::Double);
-        QVERIFY(model.ok());
+        RETRO_MADE(model, retro::execute::BoundModel::bind(result.graph, types, Precision::Double));
         const auto& structure = (*model)->op(retro::graph::NodeId(std::size_t{0})).structure();
         QCOMPARE(int(structure.kind()), int(retro::ops::StructureKind::LinearMap));
         QVERIFY(static_cast<const retro::ops::LinearMap&>(structure).hasBias());
@@ -152,8 +151,7 @@ private slots:
         QCOMPARE(result.steps[0].removed, (std::vector<std::string>{"fc", "fc_bias"}));
         QCOMPARE(result.steps[0].added, std::vector<std::string>{"fc"});
         QCOMPARE(result.before, graph);
-        const auto* layer = result.findFused("fc");
-        QVERIFY(layer);
+        RETRO_MADE(layer, result.findFused("fc"));
         QCOMPARE(nodeNames(*layer->members), std::string("fc, fc_bias"));
         QCOMPARE(layer->members->inputs().size(), std::size_t{1});
         QCOMPARE(layer->members->value(layer->members->inputs()[0]).name, std::string("x"));
@@ -238,9 +236,7 @@ private slots:
         const SharedGraph graph = graphOf(cases().front());
         QCOMPARE(rewritten(graph, options).graph, graph);
         const std::vector<std::string> wrong{"fuse-everything"};
-        const auto refused = retro::rewrite::switchOff(options, wrong);
-        QVERIFY(!refused.ok());
-        QVERIFY(refused.error().text().find("fuse-linear") != std::string::npos);
+        RETRO_REFUSED(retro::rewrite::switchOff(options, wrong), "fuse-linear");
     }
 };
 

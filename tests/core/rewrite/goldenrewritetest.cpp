@@ -143,11 +143,9 @@ private slots:
         QVERIFY(after);
         const Tensor input = load(folder + "/input.npy");
         const std::vector<retro::ops::TensorType> types{{input.dtype(), input.shape()}};
-        const auto model = retro::execute::BoundModel::bind(after, types, Precision::Double);
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, retro::execute::BoundModel::bind(after, types, Precision::Double));
         const std::vector<Tensor> inputs{input.to(DType::Float64)};
-        const auto run = retro::execute::forward(*model, inputs, retro::execute::SavePolicy::All);
-        QVERIFY(run.ok());
+        RETRO_MADE(run, retro::execute::forward(*model, inputs, retro::execute::SavePolicy::All));
         const QJsonObject activations = description(folder)["activations"].toObject();
         QVERIFY(!activations.isEmpty());
         for (const QString& name : activations.keys()) {

@@ -264,8 +264,7 @@ private slots:
         writer.output(writer.node("Conv", "layer", {norm, writer.constant("w", randomTensor({4, 3, 3, 3}, 1))},
                                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}));
         const SharedGraph graph = writer.finish();
-        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNormRight));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNormRight)));
         QCOMPARE(result->graph, graph);
         QCOMPARE(result->steps.size(), std::size_t{1});
         QVERIFY(result->steps[0].isNote && result->steps[0].text.find("layer") != std::string::npos);
@@ -295,8 +294,7 @@ private slots:
         const SharedGraph graph = graphOf(mergeable().front());
         const Rewritten result = merged(graph);
         QCOMPARE(result.fused.size(), std::size_t{1});
-        const auto* fused = result.findFused("layer");
-        QVERIFY(fused);
+        RETRO_MADE(fused, result.findFused("layer"));
         QCOMPARE(nodeNames(*fused->members), std::string("layer, bn"));
         const std::vector<Tensor> inputs{randomTensor(mergeable().front().x, 9)};
         const auto inner = evaluate(fused->members, inputs, Precision::Double);
@@ -351,8 +349,7 @@ private slots:
     void switchedOffItDoesNothing()
     {
         const SharedGraph graph = graphOf(mergeable().front());
-        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::foldConstants));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::foldConstants)));
         QCOMPARE(result->graph, graph);
     }
 

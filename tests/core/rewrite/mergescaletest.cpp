@@ -200,8 +200,7 @@ private slots:
         QVERIFY(!result.graph->findValue("conv_out") && !result.graph->findValue("last_out"));
         QVERIFY(deviation(result.graph, graph, {randomTensor(kPicture, 9)}, Precision::Double) < 1e-12);
         // What the fused node stands for gives what it gives.
-        const auto* fused = result.findFused("conv");
-        QVERIFY(fused);
+        RETRO_MADE(fused, result.findFused("conv"));
         const auto inner = evaluate(fused->members, {randomTensor(kPicture, 9)}, Precision::Double);
         const auto whole = evaluate(graph, {randomTensor(kPicture, 9)}, Precision::Double);
         QCOMPARE(inner.size(), std::size_t{1});
@@ -212,14 +211,11 @@ private slots:
     void freeAxesStayFree()
     {
         using retro::graph::Dimension;
-        retro::graph::GraphBuilder builder;
-        builder.setOpset("", 17);
+        retro::graph::GraphBuilder builder({}, 17);
         const ValueId x =
             builder.addInput("x", DType::Float32, std::vector<Dimension>{{{}, "N"}, {3, ""}, {2, ""}, {2, ""}});
         const auto add = [&](const char* op, const std::string& name, std::vector<ValueId> inputs) {
-            const ValueId result = builder.addResult(name + "_out");
-            builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
-            return result;
+            return builder.addOp(op, name, std::move(inputs), name + "_out");
         };
         const auto constant = [&](const char* name, const Shape& shape, unsigned seed) {
             return builder.addConstant(name, randomTensor(shape, seed, 0.5, 2));
@@ -241,13 +237,10 @@ private slots:
     // One number for all needs no shapes: those of an input of unknown rank are not known.
     void aScalarGoesThroughUnknownShapes()
     {
-        retro::graph::GraphBuilder builder;
-        builder.setOpset("", 17);
+        retro::graph::GraphBuilder builder({}, 17);
         const ValueId x = builder.addInput("x", DType::Float32, std::nullopt);
         const auto add = [&](const char* op, const std::string& name, std::vector<ValueId> inputs) {
-            const ValueId result = builder.addResult(name + "_out");
-            builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
-            return result;
+            return builder.addOp(op, name, std::move(inputs), name + "_out");
         };
         const ValueId product = add("MatMul", "mm", {x, builder.addConstant("w", randomTensor({4, 6}, 1))});
         const std::vector<std::int64_t> heads{0, 0, 2, 3};
@@ -306,8 +299,7 @@ private slots:
             for (const bool keepsDigits : {false, true}) {
                 const Rewritten result = mergedWith(graph, keepsDigits);
                 QVERIFY(result.graph == graph && result.steps.size() == 1 && result.steps[0].isNote);
-                QVERIFY2(result.steps[0].text.find("range of float32") != std::string::npos,
-                         result.steps[0].text.c_str());
+                RETRO_SAYS(result.steps[0].text, "range of float32");
             }
         }
     }

@@ -23,8 +23,7 @@ SharedGraph strange(std::size_t results, const Shape& declared = {2, 3}, bool ha
         builder.declare(value, DType::Float32, std::move(dimensions));
         return value;
     };
-    retro::graph::GraphBuilder builder;
-    builder.setOpset("", 17);
+    retro::graph::GraphBuilder builder({}, 17);
     const auto x = builder.addInput("x", DType::Float32, Shape{2, 3});
     const auto h = declare(builder, builder.addResult("h"), {2, 3});
     builder.addNode({"Relu", "", "relu", "", 17, {x}, {h}, {}});
@@ -34,8 +33,7 @@ SharedGraph strange(std::size_t results, const Shape& declared = {2, 3}, bool ha
     }
     const auto operands = hasOperand ? std::vector<ValueId>{h, x} : std::vector<ValueId>{ValueId(), x};
     builder.addNode({"Frobnicate", "acme", "mystery", "", 1, operands, made, {{"level", std::int64_t{3}}}});
-    const auto y = builder.addResult("y");
-    builder.addNode({"Neg", "", "neg", "", 17, {made.back()}, {y}, {}});
+    const auto y = builder.addOp("Neg", "neg", {made.back()}, "y");
     builder.addOutput(y);
     auto built = std::move(builder).build();
     return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
@@ -88,15 +86,13 @@ private slots:
     /// An unread second result, which a mask would be, is no obstacle.
     static void unreadResultsAreDropped()
     {
-        retro::graph::GraphBuilder builder;
-        builder.setOpset("", 17);
+        retro::graph::GraphBuilder builder({}, 17);
         const auto x = builder.addInput("x", DType::Float32, Shape{2});
         const auto y = builder.addResult("y");
         const auto mask = builder.addResult("mask");
         builder.addNode({"Noise", "acme", "noise", "", 1, {x}, {y, mask}, {}});
         builder.addOutput(y);
-        auto built = std::move(builder).build();
-        QVERIFY(built.ok());
+        RETRO_MADE(built, std::move(builder).build());
         const Rewritten result = passed(std::make_shared<const Graph>(std::move(built).value()));
         QVERIFY(result.graph);
         QCOMPARE(evaluate(result.graph, {randomTensor({2}, 1)}, Precision::Float).size(), std::size_t{1});

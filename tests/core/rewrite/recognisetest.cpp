@@ -129,8 +129,7 @@ private slots:
         writer.output((up / sum(up)).id);
         writer.output(relu(up).id);
         const SharedGraph graph = writer.finish();
-        const auto result = retro::rewrite::rewrite(graph, only(&RewriteOptions::fuseSoftmax));
-        QVERIFY(result.ok());
+        RETRO_MADE(result, retro::rewrite::rewrite(graph, only(&RewriteOptions::fuseSoftmax)));
         QCOMPARE(result->graph, graph);
         QCOMPARE(result->steps.size(), std::size_t{1});
         QVERIFY(result->steps[0].isNote);
@@ -149,11 +148,9 @@ private slots:
                     const SharedGraph graph = graphOf(function.forms[1]);
                     RewriteOptions options;
                     options.*option = false;
-                    const auto kept = retro::rewrite::rewrite(graph, options);
-                    QVERIFY(kept.ok());
+                    RETRO_MADE(kept, retro::rewrite::rewrite(graph, options));
                     QVERIFY(operatorsOf(*kept->graph).find(", " + function.op + ",") == std::string::npos);
-                    const auto alone = retro::rewrite::rewrite(graph, only(option));
-                    QVERIFY(alone.ok());
+                    RETRO_MADE(alone, retro::rewrite::rewrite(graph, only(option)));
                     QVERIFY(operatorsOf(*alone->graph).find(", " + function.op + ",") != std::string::npos);
                 }
             }

@@ -253,19 +253,14 @@ private slots:
 
     void aProductOfOneOperandIsLeftAlone()
     {
-        graph::GraphBuilder builder("one");
-        builder.setOpset("", 13);
+        graph::GraphBuilder builder("one", 13);
         const auto x = builder.addInput("x", DType::Float32, tensor::Shape{4, 4});
-        const auto scores = builder.addResult("scores");
-        const auto weights = builder.addResult("weights");
-        const auto y = builder.addResult("y");
-        builder.addNode({"MatMul", "", "product", "", 13, {x}, {scores}, {}});
-        builder.addNode({"Softmax", "", "softmax", "", 13, {scores}, {weights}, {}});
-        builder.addNode({"MatMul", "", "mix", "", 13, {weights, x}, {y}, {}});
+        const auto scores = builder.addOp("MatMul", "product", {x}, "scores");
+        const auto weights = builder.addOp("Softmax", "softmax", {scores}, "weights");
+        const auto y = builder.addOp("MatMul", "mix", {weights, x}, "y");
         builder.addOutput(y);
         const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
-        const auto rewritten = rewrite::rewrite(graph, {});
-        QVERIFY(rewritten.ok());
+        RETRO_MADE(rewritten, rewrite::rewrite(graph, {}));
         QCOMPARE(rewritten->graph->nodeCount(), std::size_t{3});
     }
 };

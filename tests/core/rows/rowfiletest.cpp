@@ -9,9 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sys/resource.h>
@@ -101,10 +99,8 @@ private slots:
         if (!isThere(file)) {
             QSKIP("libhdf5 is not installed");
         }
-        auto first = RowFile::open(file, {"question", {{"retrograde.composite", "epsilon"}}});
-        QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
-        auto other = RowFile::open(file, {"question"});
-        QVERIFY(other.ok());
+        RETRO_MADE(first, RowFile::open(file, {"question", {{"retrograde.composite", "epsilon"}}}));
+        RETRO_MADE(other, RowFile::open(file, {"question"}));
         QVERIFY(first->add({rowOf(0), rowOf(1)}).ok());
         QVERIFY(first->has(rowOf(1).key));
         QVERIFY(!std::filesystem::exists(file)); // kept until they are worth writing
@@ -117,8 +113,7 @@ private slots:
         Row changed = rowOf(2);
         ++changed.key.modified;
         QVERIFY(!first->has(changed.key)); // the picture was changed since
-        const auto again = RowFile::open(file, {"question"});
-        QVERIFY(again.ok());
+        RETRO_MADE(again, RowFile::open(file, {"question"}));
         QCOMPARE(again->size(), std::size_t{3});
         const auto asked = RowFile::open(file, {"questiom"});
         QVERIFY(!asked.ok());
@@ -136,8 +131,7 @@ private slots:
         if (!isThere(file)) {
             QSKIP("libhdf5 is not installed");
         }
-        auto rows = RowFile::open(file, {"question"});
-        QVERIFY(rows.ok());
+        RETRO_MADE(rows, RowFile::open(file, {"question"}));
         QVERIFY(rows->add({rowOf(0), rowOf(1, {4}), rowOf(2, {0})}).ok());
         const auto written = rows->flush();
         QCOMPARE(written.ok(), ending == ".parquet");
@@ -164,14 +158,11 @@ private slots:
         for (const bool isNew : {true, false}) {
             const std::string before = contentOf(file);
             for (const rlim_t limit : {0, 100, 1024, 5000, 9000}) {
-                auto rows = RowFile::open(file, {"question"});
-                QVERIFY(rows.ok());
+                RETRO_MADE(rows, RowFile::open(file, {"question"}));
                 QVERIFY(rows->add({rowOf(isNew ? 0 : 1, {50, 60})}).ok());
                 {
                     const FileLimit small(limit);
-                    const auto written = rows->flush();
-                    QVERIFY(!written.ok());
-                    QCOMPARE(static_cast<int>(written.error().code), static_cast<int>(base::ErrorCode::Output));
+                    RETRO_REFUSED(rows->flush(), base::ErrorCode::Output);
                 }
                 QCOMPARE(std::filesystem::exists(file), !isNew);
                 QVERIFY(contentOf(file) == before);
@@ -224,8 +215,7 @@ private slots:
         QVERIFY(rows->add({rowOf(1)}).ok());
         QVERIFY(rows->flush().ok());
         const std::string after = contentOf(file);
-        const auto footer = rows::ParquetFooter::read(path("killed.parquet"));
-        QVERIFY(footer.ok());
+        RETRO_MADE(footer, rows::ParquetFooter::read(path("killed.parquet")));
         QCOMPARE(footer->rows, std::int64_t{2});
         write(file, before);
         const std::uint64_t begin = rows::ParquetFooter::read(file)->begin;
@@ -234,8 +224,7 @@ private slots:
         for (std::size_t length = begin; length < after.size(); length += 41) {
             write(file, after.substr(0, length));
             write(path(".killed.parquet.footer"), journal);
-            const auto opened = RowFile::open(file, {"question"});
-            QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+            RETRO_MADE(opened, RowFile::open(file, {"question"}));
             QCOMPARE(opened->size(), std::size_t{1});
             QVERIFY(contentOf(file) == before);
             QVERIFY(!std::filesystem::exists(path(".killed.parquet.footer")));
@@ -278,9 +267,7 @@ private slots:
         if (!isThere(path("probe" + ending))) {
             QSKIP("libhdf5 is not installed");
         }
-        const auto rows = RowFile::open(path("missing/rows" + ending), {"question"});
-        QVERIFY(!rows.ok());
-        QCOMPARE(static_cast<int>(rows.error().code), static_cast<int>(base::ErrorCode::Output));
+        RETRO_REFUSED(RowFile::open(path("missing/rows" + ending), {"question"}), base::ErrorCode::Output);
     }
 
 private:

@@ -247,8 +247,7 @@ private slots:
             request.budget = analysis::storeAllPeak(*request.graph) * 7 / 10;
             request.tier = schedule::Tier{seed % 2 == 0 ? "memory" : "disk", 1e9};
             request.secondsPerCost = 1e-9;
-            const auto made = schedule::planWith("offload", request);
-            QVERIFY(made.ok());
+            RETRO_MADE(made, schedule::planWith("offload", request));
             if (made->plan) {
                 moved += made->movedBytes;
                 QCOMPARE(QString("%1: %2").arg(seed).arg(faultOf(*one, *made->plan)), QString("%1: ").arg(seed));
@@ -259,8 +258,7 @@ private slots:
 
     void whatCannotBeRunIsRefusedByName()
     {
-        const std::optional<Case> one = caseOf(3, 12);
-        QVERIFY(one);
+        RETRO_MADE(one, caseOf(3, 12));
         Plan torn = storeAll(*one);
         torn.steps.erase(torn.steps.begin());
         QVERIFY(faultOf(*one, torn).contains("the plan fails: step "));
@@ -277,8 +275,7 @@ private slots:
 
     void aStopEndsTheRun()
     {
-        const std::optional<Case> one = caseOf(3, 12);
-        QVERIFY(one);
+        RETRO_MADE(one, caseOf(3, 12));
         std::stop_source stop;
         std::size_t steps = 0;
         runtime::PlanRunOptions options;
@@ -289,9 +286,7 @@ private slots:
                 stop.request_stop();
             }
         };
-        const auto run = engine::plannedGradient(one->model.model, one->request, {}, options);
-        QVERIFY(!run.ok());
-        QCOMPARE(run.error().code, base::ErrorCode::Cancelled);
+        RETRO_REFUSED(engine::plannedGradient(one->model.model, one->request, {}, options), base::ErrorCode::Cancelled);
         QCOMPARE(steps, std::size_t{3});
     }
 };

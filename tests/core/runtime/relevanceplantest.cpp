@@ -45,9 +45,8 @@ private slots:
             }
             const auto expected = lrptest::runOracle(*one);
             const std::vector<base::ValueId> targets = runtimetest::relevanceTargets(*one);
-            const auto program = engine::jointProgram(runtimetest::relevanceSubject(*one));
+            RETRO_MADE(program, engine::jointProgram(runtimetest::relevanceSubject(*one)));
             QVERIFY(expected.ok());
-            QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
             ++cases;
             withTokens += hasTokens(*one) ? 1 : 0;
             withSeveral += targets.size() > 1 ? 1 : 0;
@@ -80,8 +79,7 @@ private slots:
             if (!one.ok()) {
                 continue;
             }
-            const auto expected = lrptest::runOracle(*one);
-            QVERIFY(expected.ok());
+            RETRO_MADE(expected, lrptest::runOracle(*one));
             for (const unsigned share : {0U, 30U, 70U}) {
                 std::vector<base::ValueId> kept;
                 for (std::size_t i = 0; i < one->model->graph().valueCount(); ++i) {
@@ -92,7 +90,7 @@ private slots:
                 }
                 const auto run =
                     lrptest::runTensors(*one, std::make_shared<const execute::SavePlan>(*one->model, kept));
-                QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+                RETRO_OK(run);
                 const std::string difference = lrptest::firstDifference(*one, run->relevance, *expected);
                 QVERIFY2(difference.empty(), qPrintable(QString("graph %1, %2 % kept: %3")
                                                             .arg(seed)

@@ -7,7 +7,6 @@
 #include <QTemporaryDir>
 
 #include <array>
-#include <fstream>
 #include <vector>
 
 using namespace retro;
@@ -102,9 +101,7 @@ private slots:
             const QString file = folder.filePath(made.front() + "/3.bin");
             QVERIFY(QFile::exists(file));
             QVERIFY(QFile::resize(file, 5));
-            const auto damaged = tier->get(3);
-            QVERIFY(!damaged.ok());
-            QVERIFY(QString::fromStdString(damaged.error().text()).contains("3.bin"));
+            RETRO_REFUSED(tier->get(3), "3.bin");
         }
         QVERIFY(QDir(folder.path()).isEmpty());
     }
@@ -112,9 +109,7 @@ private slots:
     void aFolderThatCannotBeMadeIsNamed()
     {
         const auto tier = runtime::diskTier("/no/such/place");
-        const auto put = tier->put(0, counted({1}));
-        QVERIFY(!put.ok());
-        QVERIFY(QString::fromStdString(put.error().text()).contains("/no/such/place"));
+        RETRO_REFUSED(tier->put(0, counted({1})), "/no/such/place");
     }
 
     void workIsDoneInOrder()

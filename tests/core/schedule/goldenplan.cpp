@@ -35,12 +35,8 @@ OpGraph graphOfCase(const json& graph)
         nodes.push_back({node.at("id"), node.at("inputs").get<std::vector<std::string>>(), node.at("bytes"),
                          node.at("flops").get<double>(), node.at("save")});
     }
-    auto result = graphOf(std::move(nodes), graph.at("inputs").get<std::vector<std::string>>(),
-                          graph.at("outputs").get<std::vector<std::string>>(), true);
-    if (!result.ok()) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    return tests::made(graphOf(std::move(nodes), graph.at("inputs").get<std::vector<std::string>>(),
+                               graph.at("outputs").get<std::vector<std::string>>(), true));
 }
 
 OpGraph jointOfCase(const json& joint)
@@ -70,11 +66,7 @@ OpGraph jointOfCase(const json& joint)
         values[op.outputs[0]].isPinned = false;
         ops.push_back(std::move(op));
     }
-    auto result = OpGraph::make(std::move(ops), std::move(values));
-    if (!result.ok()) {
-        qFatal("%s", result.error().text().c_str());
-    }
-    return std::move(result).value();
+    return tests::made(OpGraph::make(std::move(ops), std::move(values)));
 }
 
 std::vector<std::string> namesOf(const OpGraph& graph, const std::vector<OpId>& sequence)

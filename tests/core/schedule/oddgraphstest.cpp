@@ -56,15 +56,14 @@ class OddGraphsTest : public QObject
 private slots:
     void partsThatDoNotTouchEachOther()
     {
-        const auto graph = graphOf({{"x", {}},
-                                    {"a", {"x"}, 4, 2},
-                                    {"b", {"a"}, 4, 2},
-                                    {"y", {}},
-                                    {"c", {"y"}, 8, 3},
-                                    {"d", {"c"}, 2, 1},
-                                    {"alone", {}, 3, 1}},
-                                   {"x", "y"}, {"b", "d"});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, graphOf({{"x", {}},
+                                   {"a", {"x"}, 4, 2},
+                                   {"b", {"a"}, 4, 2},
+                                   {"y", {}},
+                                   {"c", {"y"}, 8, 3},
+                                   {"d", {"c"}, 2, 1},
+                                   {"alone", {}, 3, 1}},
+                                  {"x", "y"}, {"b", "d"}));
         const JointGraph joint = jointOfGraph(*graph);
         const std::uint64_t most = analysis::storeAllPeak(joint.graph);
         QCOMPARE(faultOf(joint.graph, most), QString());
@@ -90,8 +89,7 @@ private slots:
 
     void aValueReadTwiceByOneOperatorIsOneOperand()
     {
-        const auto graph = graphOf({{"x", {}}, {"a", {"x"}, 5}, {"b", {"a", "a", "a"}, 1}}, {"x"}, {"b"});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, graphOf({{"x", {}}, {"a", {"x"}, 5}, {"b", {"a", "a", "a"}, 1}}, {"x"}, {"b"}));
         const JointGraph joint = jointOfGraph(*graph);
         QCOMPARE(joint.graph.reads(joint.graph.findOp("b")).size(), std::size_t{1});
         QCOMPARE(faultOf(joint.graph, analysis::storeAllPeak(joint.graph)), QString());
@@ -100,19 +98,16 @@ private slots:
     void sizesAtTheLimitDoNotOverflow()
     {
         const std::uint64_t half = analysis::kMaxTotalBytes / 8;
-        const auto graph = graphOf(
-            {{"x", {}, 1}, {"a", {"x"}, half, 1e15}, {"b", {"a"}, half, 1e15}, {"c", {"b"}, half, 1e15}}, {"x"}, {"c"});
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph,
+                   graphOf({{"x", {}, 1}, {"a", {"x"}, half, 1e15}, {"b", {"a"}, half, 1e15}, {"c", {"b"}, half, 1e15}},
+                           {"x"}, {"c"}));
         const JointGraph joint = jointOfGraph(*graph);
         const std::uint64_t most = analysis::storeAllPeak(joint.graph);
         QVERIFY(most > half && most <= analysis::kMaxTotalBytes);
         QCOMPARE(faultOf(joint.graph, most), QString());
         // One more and the gradients no longer fit below the limit: a refusal, no number that wrapped.
-        const auto large = graphOf({{"x", {}, 1}, {"a", {"x"}, half * 3}, {"b", {"a"}, half * 3}}, {"x"}, {"b"});
-        QVERIFY(large.ok());
-        const auto refused = analysis::jointGraph(*large, large->order());
-        QVERIFY(!refused.ok());
-        QVERIFY2(QString::fromStdString(refused.error().text()).contains("2^60"), refused.error().text().c_str());
+        RETRO_MADE(large, graphOf({{"x", {}, 1}, {"a", {"x"}, half * 3}, {"b", {"a"}, half * 3}}, {"x"}, {"b"}));
+        RETRO_REFUSED(analysis::jointGraph(*large, large->order()), "2^60");
     }
 
     void choicesThatContradictEachOther()

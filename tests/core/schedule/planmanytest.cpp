@@ -157,8 +157,7 @@ private slots:
             request.graph = &joint.graph;
             request.budget = randomBudget(random, joint.graph);
             request.seconds = 5;
-            const auto result = planWith("fast", request);
-            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            RETRO_MADE(result, planWith("fast", request));
             const std::string problem = problemOf(joint.graph, *result);
             QVERIFY2(problem.empty(), (std::to_string(i) + ": " + problem).c_str());
             const std::string ofEach = problemOfEach(request);
@@ -191,8 +190,7 @@ private slots:
                 request.graph = &joint.graph;
                 request.budget = budget;
                 request.seconds = planner.name == "checkmate" ? 60 : 0.01;
-                const auto result = planWith(planner.name, request);
-                QVERIFY(result.ok());
+                RETRO_MADE(result, planWith(planner.name, request));
                 QVERIFY2(result->status != PlanStatus::Infeasible, planner.name.data());
                 if (result->plan) {
                     QVERIFY2(result->cost >= exact.cost - 1e-9, planner.name.data());
@@ -252,8 +250,7 @@ private slots:
             for (retro::analysis::OpValue& value : values) {
                 value.bytes = value.bytes * 100'000'007 + random() % 1000;
             }
-            const auto odd = OpGraph::make({even.ops().begin(), even.ops().end()}, std::move(values));
-            QVERIFY(odd.ok());
+            RETRO_MADE(odd, OpGraph::make({even.ops().begin(), even.ops().end()}, std::move(values)));
             const JointGraph joint = jointOfGraph(*odd);
             PlanRequest request;
             request.graph = &joint.graph;

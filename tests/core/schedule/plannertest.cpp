@@ -188,9 +188,7 @@ private slots:
         QCOMPARE(std::count(sequence.begin(), sequence.end(), joint.graph.findOp("n2")), 2);
         QCOMPARE(std::count(sequence.begin(), sequence.end(), joint.graph.findOp("n1")), 1);
         request.choices.keep = {valueOf("n2")};
-        const auto both = planWith("user", request);
-        QVERIFY(!both.ok());
-        QVERIFY(both.error().text().find("n2: is to be kept and to be recomputed") != std::string::npos);
+        RETRO_REFUSED(planWith("user", request), "n2: is to be kept and to be recomputed");
         request.choices = {{}, {joint.graph.reads(0)[0]}};
         QVERIFY(!planWith("user", request).ok());
         request.choices = {{}, {valueOf("d:n2")}};
@@ -207,8 +205,7 @@ private slots:
         const auto graph = OpGraph::make(ops, {chain.values().begin(), chain.values().end()});
         const JointGraph joint = jointOfGraph(*graph);
         for (const Planner& planner : planners()) {
-            const auto result = planWith(planner.name, requestFor(joint.graph, 8));
-            QVERIFY(result.ok());
+            RETRO_MADE(result, planWith(planner.name, requestFor(joint.graph, 8)));
             const std::string refusal = result->attempts.front().refusal;
             QVERIFY2(refusal.find("step") == std::string::npos, (std::string(planner.name) + ": " + refusal).c_str());
         }
@@ -239,13 +236,11 @@ private slots:
         set(3, "g", {3}, {4});
         set(4, "h", {4, 2}, {5});
         values[5].isOutput = true;
-        const auto graph = OpGraph::make(ops, values);
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, OpGraph::make(ops, values));
         const JointGraph joint = jointOfGraph(*graph);
         const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
         for (std::uint64_t budget = retro::analysis::memoryFloor(joint.graph).bytes; budget <= all; budget += 4) {
-            const auto result = planWith("fast", requestFor(joint.graph, budget));
-            QVERIFY(result.ok());
+            RETRO_MADE(result, planWith("fast", requestFor(joint.graph, budget)));
             for (const Attempt& attempt : result->attempts) {
                 QVERIFY2(attempt.refusal.find("step") == std::string::npos, attempt.refusal.c_str());
             }
@@ -334,9 +329,7 @@ private slots:
         PlanRequest request = requestFor(joint.graph, least);
         CountingClock clock{std::chrono::hours(1)};
         request.readTime = clock.reader();
-        const auto evicting = findPlanner("dtr")->draft(request);
-        QVERIFY(!evicting.ok());
-        QVERIFY(QString::fromStdString(evicting.error().text()).contains("time"));
+        RETRO_REFUSED(findPlanner("dtr")->draft(request), "time");
     }
 
     /// The whole portfolio, too: few looks at the clock are left once its time is over.
@@ -433,9 +426,7 @@ private slots:
         stop.request_stop();
         PlanRequest request = requestFor(joint.graph, 12);
         request.stop = stop.get_token();
-        const auto result = planWith("best", request);
-        QVERIFY(!result.ok());
-        QCOMPARE(result.error().code, retro::base::ErrorCode::Cancelled);
+        RETRO_REFUSED(planWith("best", request), retro::base::ErrorCode::Cancelled);
     }
 };
 

@@ -202,8 +202,7 @@ private slots:
         QCOMPARE(turned.at(7), 6.0);
         QCOMPARE(t.bytes(), std::int64_t{8});
         QVERIFY(t.to(DType::Float64).to(DType::Float4E2M1).bitEqual(t));
-        const auto read = tensor::parseNpy(tensor::toNpy(t), "t");
-        QVERIFY(read.ok());
+        RETRO_MADE(read, tensor::parseNpy(tensor::toNpy(t), "t"));
         QCOMPARE(read->dtype(), DType::Float32);
         QCOMPARE(read->at(7), 6.0);
         QCOMPARE(tensor::parseNpy(tensor::toNpy(t.to(DType::Int4)), "t")->dtype(), DType::Int8);

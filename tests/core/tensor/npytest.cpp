@@ -67,8 +67,7 @@ private slots:
                 buffer.rawData()[i] = static_cast<std::byte>(dtype == DType::Bool ? i % 2 : i);
             }
             const Tensor tensor = std::move(buffer).freeze();
-            const Result<Tensor> back = parseNpy(toNpy(tensor), "memory");
-            QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+            RETRO_MADE(back, parseNpy(toNpy(tensor), "memory"));
             QVERIFY(back->bitEqual(tensor));
         }
     }
@@ -77,8 +76,7 @@ private slots:
     {
         for (const Shape& shape : {Shape{}, Shape{0}, Shape{5}, Shape{1, 1}, Shape{2, 0, 3}, Shape(16, 1)}) {
             const Tensor tensor = Tensor::full(DType::Float64, shape, 1.5);
-            const Result<Tensor> back = parseNpy(toNpy(tensor), "memory");
-            QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+            RETRO_MADE(back, parseNpy(toNpy(tensor), "memory"));
             QVERIFY(back->bitEqual(tensor));
         }
     }
@@ -88,16 +86,14 @@ private slots:
         const std::vector<double> values{1, 2, 3, 4, 5, 6};
         const Tensor plain = Tensor::of<double>({2, 3}, values);
         const std::array<std::int64_t, 2> order{1, 0};
-        const Result<Tensor> back = parseNpy(toNpy(plain.permuted(order)), "memory");
-        QVERIFY(back.ok());
+        RETRO_MADE(back, parseNpy(toNpy(plain.permuted(order)), "memory"));
         QVERIFY(back->bitEqual(Tensor::of<double>({3, 2}, std::vector<double>{1, 4, 2, 5, 3, 6})));
     }
 
     void bfloatIsWrittenAsFloat()
     {
         const Tensor tensor = Tensor::full(DType::BFloat16, {3}, -2.5);
-        const Result<Tensor> back = parseNpy(toNpy(tensor), "memory");
-        QVERIFY(back.ok());
+        RETRO_MADE(back, parseNpy(toNpy(tensor), "memory"));
         QVERIFY(back->bitEqual(Tensor::full(DType::Float32, {3}, -2.5)));
     }
 
@@ -111,8 +107,7 @@ private slots:
         const std::size_t at = text.find("'<u2'");
         QVERIFY(at != std::string::npos);
         file[at + 2] = std::byte('V');
-        const Result<Tensor> back = parseNpy(file, "memory");
-        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        RETRO_MADE(back, parseNpy(file, "memory"));
         QVERIFY(back->bitEqual(bits));
     }
 
@@ -129,13 +124,13 @@ private slots:
         const Tensor rows = Tensor::of<std::int32_t>({2, 3}, std::vector<std::int32_t>{0, 1, 2, 3, 4, 5});
         const Tensor columns = Tensor::of<std::int32_t>({2, 3}, std::vector<std::int32_t>{0, 2, 4, 1, 3, 5});
         for (const int major : {1, 2, 3}) {
-            const auto c = parseNpy(
-                file(major, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }\n", int32Elements(6)), "c");
-            QVERIFY2(c.ok(), c.ok() ? "" : c.error().text().c_str());
+            RETRO_MADE(c, parseNpy(file(major, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }\n",
+                                        int32Elements(6)),
+                                   "c"));
             QVERIFY(c->bitEqual(rows));
             const auto f =
                 parseNpy(file(major, R"({"shape":(2,3),"fortran_order":True,"descr":"<i4"})", int32Elements(6)), "f");
-            QVERIFY2(f.ok(), f.ok() ? "" : f.error().text().c_str());
+            RETRO_OK(f);
             QVERIFY(f->bitEqual(columns));
             QVERIFY(f->isContiguous());
         }
@@ -219,15 +214,10 @@ private slots:
         const std::filesystem::path path = folder.filePath("t.npy").toStdString();
         const Tensor tensor = Tensor::full(DType::Float64, {4}, 0.1);
         QVERIFY(retro::tensor::writeNpy(path, tensor).ok());
-        const Result<Tensor> back = retro::tensor::readNpy(path);
-        QVERIFY(back.ok());
+        RETRO_MADE(back, retro::tensor::readNpy(path));
         QVERIFY(back->bitEqual(tensor));
-        const Result<Tensor> missing = retro::tensor::readNpy(folder.filePath("none.npy").toStdString());
-        QVERIFY(!missing.ok());
-        QVERIFY(missing.error().text().find("none.npy") != std::string::npos);
-        const Result<void> nowhere = retro::tensor::writeNpy(path / "below" / "t.npy", tensor);
-        QVERIFY(!nowhere.ok());
-        QCOMPARE(nowhere.error().code, retro::base::ErrorCode::Output);
+        RETRO_REFUSED(retro::tensor::readNpy(folder.filePath("none.npy").toStdString()), "none.npy");
+        RETRO_REFUSED(retro::tensor::writeNpy(path / "below" / "t.npy", tensor), retro::base::ErrorCode::Output);
     }
 };
 

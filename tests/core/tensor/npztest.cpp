@@ -49,8 +49,7 @@ private slots:
     void storedAndDeflated()
     {
         for (const char* name : {"stored.npz", "deflated.npz"}) {
-            const auto tensors = tensor::parseNpz(fileOf(name), name);
-            QVERIFY2(tensors.ok(), tensors.ok() ? "" : tensors.error().text().c_str());
+            RETRO_MADE(tensors, tensor::parseNpz(fileOf(name), name));
             QCOMPARE(tensors->size(), std::size_t{2});
             const tensor::Tensor& x = tensors->at("block/x");
             QVERIFY(x.dtype() == tensor::DType::Float32 && x.shape() == (tensor::Shape{2, 3}));
@@ -102,7 +101,7 @@ private slots:
                 seen.push_back(name + tensor::toText(header.shape));
                 return std::optional(std::string(name == "block/x" ? "not this one" : ""));
             });
-        QVERIFY2(chosen.ok(), chosen.ok() ? "" : chosen.error().text().c_str());
+        RETRO_OK(chosen);
         QVERIFY(chosen->tensors.empty());
         QCOMPARE(chosen->skipped, std::vector<std::string>{"block/x.npy: not this one"});
         QVERIFY(std::ranges::find(seen, "block/x2 × 3") != seen.end());
@@ -111,8 +110,7 @@ private slots:
     // Texts and files that are no arrays are passed over where that is asked for; damage is not.
     void otherThanNumbers()
     {
-        const auto contents = tensor::parseNpzNumbers(fileOf("zennit.npz"), "z.npz");
-        QVERIFY2(contents.ok(), contents.ok() ? "" : contents.error().text().c_str());
+        RETRO_MADE(contents, tensor::parseNpzNumbers(fileOf("zennit.npz"), "z.npz"));
         QCOMPARE(contents->tensors.size(), std::size_t{3});
         QCOMPARE(contents->skipped.size(), std::size_t{2});
         QVERIFY(contents->skipped[0].starts_with("notes.npy: "));

@@ -119,8 +119,7 @@ private slots:
         const auto fits = retro::base::caughtAt([] { return std::string("here"); },
                                                 [] { return Tensor::zeros(DType::Float32, {1024}).size(); });
         MemoryLimit::choose(std::nullopt);
-        QVERIFY(!tooLarge.ok());
-        QVERIFY(tooLarge.error().code == retro::base::ErrorCode::Memory);
+        RETRO_REFUSED(tooLarge, retro::base::ErrorCode::Memory);
         QVERIFY(tooLarge.error().message.find("4100 B are needed, but 4096 B of the") != std::string::npos);
         QCOMPARE(fits.value(), 1024);
         QCOMPARE(static_cast<std::uint64_t>(retro::base::MemoryAccount::tensors().live()), live);
@@ -132,8 +131,7 @@ private slots:
         const auto result = retro::base::caughtAt([] { return std::string("here"); },
                                                   [] { return Tensor::zeros(DType::UInt8, {1LL << 50}).size(); });
         retro::base::MemoryLimit::choose(std::nullopt);
-        QVERIFY(!result.ok());
-        QVERIFY(result.error().code == retro::base::ErrorCode::Memory);
+        RETRO_REFUSED(result, retro::base::ErrorCode::Memory);
         QVERIFY(result.error().message.find("1.1 PB are needed") != std::string::npos);
     }
 

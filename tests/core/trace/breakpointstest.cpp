@@ -89,8 +89,7 @@ private slots:
         QCOMPARE(stops(*run, of(BreakKind::PromiseOpened)), std::string("a e c"));
         QCOMPARE(stops(*run, of(BreakKind::PromiseOpened, NodeId(script.node("e")))), std::string("e"));
         QCOMPARE(stops(*run, of(BreakKind::PromiseFulfilled)), std::string("complete complete complete"));
-        const auto at = nextStop(*run, of(BreakKind::PromiseFulfilled, NodeId(script.node("c"))), 0);
-        QVERIFY(at.has_value());
+        RETRO_MADE(at, nextStop(*run, of(BreakKind::PromiseFulfilled, NodeId(script.node("c"))), 0));
         QCOMPARE(run->events[*at - 1].promise, 2U);
     }
 

@@ -232,8 +232,7 @@ private slots:
     {
         const auto run = nestedAdd().run();
         const Motion motion(*run);
-        auto timeline = Timeline::open(run);
-        QVERIFY(timeline.ok());
+        RETRO_MADE(timeline, Timeline::open(run));
         for (std::uint64_t step = 0; step <= run->eventCount(); ++step) {
             timeline->seek(step);
             std::set<NodeId> expected;

@@ -44,8 +44,7 @@ class RunFileMemoryTest : public QObject
 private slots:
     void ofAStatementForWriting()
     {
-        auto database = made("written");
-        QVERIFY2(database.ok(), database.ok() ? "" : database.error().text().c_str());
+        RETRO_MADE(database, made("written"));
         std::optional<trace::file::RowWriter> first;
         {
             const NoMemory none;
@@ -53,15 +52,12 @@ private slots:
         }
         trace::file::RowWriter second(*database, kSecond);
         (void)second.integer(1).endRow();
-        const auto written = first->integer(1).endRow();
-        QVERIFY(!written.ok());
-        QCOMPARE(written.error().code, base::ErrorCode::Memory);
+        RETRO_REFUSED(first->integer(1).endRow(), base::ErrorCode::Memory);
     }
 
     void ofAStatementForReading()
     {
-        auto database = made("read");
-        QVERIFY(database.ok());
+        RETRO_MADE(database, made("read"));
         std::optional<trace::file::RowReader> first;
         {
             const NoMemory none;
@@ -69,9 +65,7 @@ private slots:
         }
         trace::file::RowReader second(*database, kSecond, 0);
         (void)second.next();
-        const auto read = first->next();
-        QVERIFY(!read.ok());
-        QCOMPARE(read.error().code, base::ErrorCode::Memory);
+        RETRO_REFUSED(first->next(), base::ErrorCode::Memory);
     }
 };
 

@@ -53,8 +53,7 @@ private slots:
     {
         const auto run = sampleRunWithInput();
         QCOMPARE(written("a.retro", *run), std::string());
-        const auto read = readRun(file("a.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(file("a.retro")));
         QCOMPARE(difference(*run, **read), std::string());
         QVERIFY((*read)->tensors[5].storage() == (*read)->tensors[6].storage());
         QVERIFY(Timeline::open(*read).ok());
@@ -74,10 +73,8 @@ private slots:
         region.arriving = region.weights;
         QTemporaryDir folder;
         const std::filesystem::path path = folder.filePath("region.retro").toStdString();
-        const auto written = writeRecorded(path, {run, {}, {}, std::make_shared<const RunRegion>(region)});
-        QVERIFY2(written.ok(), written ? "" : written.error().text().c_str());
-        const auto read = readRecorded(path);
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(written, writeRecorded(path, {run, {}, {}, std::make_shared<const RunRegion>(region)}));
+        RETRO_MADE(read, readRecorded(path));
         QVERIFY(read->region);
         QCOMPARE(read->region->text, region.text);
         QCOMPARE(read->region->weights[input.index()].at(0), 0.25);
@@ -95,16 +92,14 @@ private slots:
     /// for ever.
     void theFileOfVersion1Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version1.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version1.retro"));
         QCOMPARE(difference(*sampleRun(), **read), std::string());
     }
 
     /// version2.retro: the same with the two causes that version 2 added.
     void theFileOfVersion2Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version2.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version2.retro"));
         Run expected = *sampleRun();
         expected.ledger.back().causes[9] = 0.125;
         expected.ledger.back().causes[10] = -2;
@@ -114,16 +109,14 @@ private slots:
     /// version3.retro: sampleRunWithInput(), when version 3 was made.
     void theFileOfVersion3Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version3.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version3.retro"));
         QCOMPARE(difference(*sampleRunWithInput(), **read), std::string());
     }
 
     /// version4.retro: the same with sampleNotes().
     void theFileOfVersion4Opens()
     {
-        const auto read = readRecorded(RETRO_SOURCE_DIR "/tests/data/runs/version4.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRecorded(RETRO_SOURCE_DIR "/tests/data/runs/version4.retro"));
         QCOMPARE(difference(*sampleRunWithInput(), *read->run), std::string());
         QVERIFY(read->notes == sampleNotes(*sampleRunWithInput()));
     }
@@ -131,8 +124,7 @@ private slots:
     /// version5.retro: what `explain --run` wrote of Add(Relu(x), Neg(Relu(x))) when version 5 was made.
     void theFileOfVersion5Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version5.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version5.retro"));
         QCOMPARE((*read)->graph->nodeCount(), std::size_t{3});
         QVERIFY(!(*read)->events.empty() && Timeline::open(*read).ok());
     }
@@ -140,8 +132,7 @@ private slots:
     /// version6.retro: what `explain --run` wrote of the sample lut-digits, with its launches, when version 6 was made.
     void theFileOfVersion6Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version6.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version6.retro"));
         const auto isLaunch = [](const Event& event) { return event.kind == retro::event::EventKind::Launch; };
         QVERIFY(std::ranges::any_of((*read)->events, isLaunch) && Timeline::open(*read).ok());
     }
@@ -149,8 +140,7 @@ private slots:
     /// version7.retro: what `plan --run` wrote of the graph chain-48 by the strategy revolve, when version 7 was made.
     void theFileOfVersion7Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version7.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version7.retro"));
         const auto isCandidate = [](const Event& event) { return event.kind == retro::event::EventKind::Candidate; };
         QVERIFY(std::ranges::any_of((*read)->events, isCandidate) && Timeline::open(*read).ok());
         QVERIFY((*read)->facts.forwarded.empty());
@@ -160,8 +150,7 @@ private slots:
     /// epsilon, when version 8 was made.
     void theFileOfVersion8Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version8.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version8.retro"));
         QVERIFY(!(*read)->facts.forwarded.empty() && Timeline::open(*read).ok());
         QVERIFY((*read)->ledger.size() > 1 && (*read)->ledger[0].magnitude > 0);
         for (const retro::event::LedgerEntry& row : (*read)->ledger) {
@@ -173,8 +162,7 @@ private slots:
     /// was made.
     void theFileOfVersion9Opens()
     {
-        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version9.retro");
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version9.retro"));
         QVERIFY((*read)->ledger.size() > 1 && Timeline::open(*read).ok());
         QVERIFY((*read)->ledger[0].magnitudeHandedOn > 0); // behind the causes
         for (const retro::event::LedgerEntry& row : (*read)->ledger) {
@@ -187,8 +175,7 @@ private slots:
         Run run = *sampleRun();
         run.ledger[1].causes[static_cast<std::size_t>(retro::event::Cause::Saturation)] = 0.75;
         QCOMPARE(written("saturation.retro", run), std::string());
-        const auto read = readRun(file("saturation.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(file("saturation.retro")));
         QCOMPARE(difference(run, **read), std::string());
         QCOMPARE((*read)->ledger[1].causes[static_cast<std::size_t>(retro::event::Cause::Saturation)], 0.75);
     }
@@ -198,8 +185,7 @@ private slots:
         Run run = *sampleRun();
         run.ledger[1].magnitudeHandedOn = 2.5;
         QCOMPARE(written("magnitude.retro", run), std::string());
-        const auto read = readRun(file("magnitude.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(file("magnitude.retro")));
         QCOMPARE(difference(run, **read), std::string());
     }
 
@@ -210,10 +196,8 @@ private slots:
             {ValueId(std::size_t{0}), ForwardedForm::Alias, 48, 0, false, "e_out"},
             {ValueId(std::size_t{1}), ForwardedForm::Store, 512, 512, true, "stored: a rule reads all of it"},
             {ValueId(std::size_t{2}), ForwardedForm::Compress, 4096, 130, false, ""}};
-        const auto done = writeRun(file("forwarded.retro"), run);
-        QVERIFY2(done.ok(), done ? "" : done.error().text().c_str());
-        const auto read = readRun(file("forwarded.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(done, writeRun(file("forwarded.retro"), run));
+        RETRO_MADE(read, readRun(file("forwarded.retro")));
         QVERIFY((*read)->facts.forwarded == run.facts.forwarded);
     }
 
@@ -255,10 +239,8 @@ private slots:
         Run run = *sampleRun();
         run.facts.planTries = {"shave", "dtr, order kahn", ""};
         run.facts.planTiers = {"disk"};
-        const auto done = writeRun(file("plan.retro"), run);
-        QVERIFY2(done.ok(), done ? "" : done.error().text().c_str());
-        const auto read = readRun(file("plan.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(done, writeRun(file("plan.retro"), run));
+        RETRO_MADE(read, readRun(file("plan.retro")));
         QCOMPARE((*read)->facts.planTries, run.facts.planTries);
         QCOMPARE((*read)->facts.planTiers, run.facts.planTiers);
     }
@@ -267,19 +249,15 @@ private slots:
     {
         Run run = *sampleRunWithInput();
         run.facts.input->words.assign(InputFacts::kMostWords + 1, "w");
-        const auto done = writeRun(file("words.retro"), run);
-        QVERIFY(!done.ok());
-        QCOMPARE(done.error().code, ErrorCode::Bug);
+        RETRO_REFUSED(writeRun(file("words.retro"), run), ErrorCode::Bug);
     }
 
     void notesComeBack()
     {
         const auto run = sampleRun();
         const std::vector<Note> notes = sampleNotes(*run);
-        const auto done = writeRecorded(file("notes.retro"), *run, notes);
-        QVERIFY2(done.ok(), done ? "" : done.error().text().c_str());
-        const auto read = readRecorded(file("notes.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(done, writeRecorded(file("notes.retro"), *run, notes));
+        RETRO_MADE(read, readRecorded(file("notes.retro")));
         QVERIFY(read->notes == notes);
         QCOMPARE(difference(*run, *read->run), std::string());
         QVERIFY(readRun(file("notes.retro")).ok());
@@ -295,9 +273,7 @@ private slots:
                                                    {{0, NoteSubject::Nothing, 0, std::string(kMostNoteBytes + 1, 'a')}},
                                                    std::vector<Note>(kMostNotes + 1)};
         for (const std::vector<Note>& notes : wrong) {
-            const auto done = writeRecorded(file("wrong.retro"), *run, notes);
-            QVERIFY(!done.ok());
-            QCOMPARE(done.error().code, ErrorCode::Bug);
+            RETRO_REFUSED(writeRecorded(file("wrong.retro"), *run, notes), ErrorCode::Bug);
             QVERIFY(!fs::exists(file("wrong.retro")));
         }
         QVERIFY(writeRecorded(file("full.retro"), *run, std::vector<Note>(kMostNotes)).ok());
@@ -310,8 +286,7 @@ private slots:
         run->graph = decoratedGraph();
         decorate(*run);
         QCOMPARE(written("graph.retro", *run), std::string());
-        const auto read = readRun(file("graph.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(file("graph.retro")));
         QCOMPARE(difference(*run, **read), std::string());
         const retro::graph::Graph& graph = *(*read)->graph;
         const auto& attributes = graph.nodes()[0].attributes;
@@ -346,8 +321,7 @@ private slots:
         run->tensors[3] = Tensor::of<float>({5, 1 << 20}, large);
         run->values.resize(run->graph->valueCount());
         QCOMPARE(written("long.retro", *run), std::string());
-        const auto read = readRun(file("long.retro"));
-        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        RETRO_MADE(read, readRun(file("long.retro")));
         QCOMPARE(difference(*run, **read), std::string());
         QCOMPARE((*read)->eventCount(), std::uint64_t{9001});
     }
@@ -366,9 +340,7 @@ private slots:
         const std::string before = bytesOf(file("old.retro"));
         std::stop_source stop;
         stop.request_stop();
-        const auto done = writeRun(file("old.retro"), *sampleRun(), stop.get_token());
-        QVERIFY(!done.ok());
-        QCOMPARE(done.error().code, ErrorCode::Cancelled);
+        RETRO_REFUSED(writeRun(file("old.retro"), *sampleRun(), stop.get_token()), ErrorCode::Cancelled);
         QVERIFY(bytesOf(file("old.retro")) == before);
         for (const auto& entry : fs::directory_iterator(m_folder.path().toStdString())) {
             QVERIFY2(entry.path().string().find(".tmp") == std::string::npos, entry.path().c_str());
@@ -377,20 +349,15 @@ private slots:
 
     void anUnwritableFolderIsAnOutputError()
     {
-        const auto done = writeRun(file("nowhere/a.retro"), *sampleRun());
-        QVERIFY(!done.ok());
-        QCOMPARE(done.error().code, ErrorCode::Output);
-        QVERIFY2(done.error().text().find("nowhere/a.retro") != std::string::npos, done.error().text().c_str());
-        QVERIFY2(done.error().text().find("may write") != std::string::npos, done.error().text().c_str());
+        RETRO_REFUSED(writeRun(file("nowhere/a.retro"), *sampleRun()), ErrorCode::Output, "nowhere/a.retro",
+                      "may write");
     }
 
     void aRunThatDoesNotFitItsGraphIsNotWritten()
     {
         Run run = *sampleRun();
         run.shapes.pop_back();
-        const auto done = writeRun(file("bad.retro"), run);
-        QVERIFY(!done.ok());
-        QCOMPARE(done.error().code, ErrorCode::Bug);
+        RETRO_REFUSED(writeRun(file("bad.retro"), run), ErrorCode::Bug);
         QVERIFY(!fs::exists(file("bad.retro")));
     }
 
@@ -437,11 +404,7 @@ private slots:
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
         execute(file("view.retro"), "DROP TABLE bookmarks; CREATE VIEW bookmarks AS SELECT 1");
-        const auto read = readRun(file(name.toUtf8().constData()));
-        QVERIFY(!read.ok());
-        QCOMPARE(read.error().code, ErrorCode::Input);
-        const QString text = QString::fromStdString(read.error().text());
-        QVERIFY2(text.contains(message) && text.contains(name), qPrintable(text));
+        RETRO_REFUSED(readRun(file(name.toUtf8().constData())), ErrorCode::Input, message, name);
     }
 };
 

@@ -12,8 +12,7 @@ namespace retro::trace::test
 
 inline std::shared_ptr<const graph::Graph> decoratedGraph()
 {
-    graph::GraphBuilder builder("a graph, \"quoted\"");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("a graph, \"quoted\"", 17);
     builder.setOpset("com.example", 2);
     std::vector<graph::Dimension> open(2);
     open[0].symbol = "N";

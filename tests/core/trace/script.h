@@ -34,8 +34,7 @@ struct NodeLine
 inline std::shared_ptr<const graph::Graph> graphOf(const std::vector<std::string>& inputs,
                                                    const std::vector<NodeLine>& lines)
 {
-    graph::GraphBuilder builder("test");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("test", 17);
     for (const std::string& input : inputs) {
         builder.addInput(input, tensor::DType::Float32, tensor::Shape{1, 2});
     }

@@ -18,14 +18,7 @@ using namespace retro::trace::test;
 namespace
 {
 
-Timeline opened(const std::shared_ptr<const Run>& run)
-{
-    auto timeline = Timeline::open(run);
-    if (!timeline) {
-        qFatal("%s", timeline.error().text().c_str());
-    }
-    return std::move(timeline).value();
-}
+Timeline opened(const std::shared_ptr<const Run>& run) { return retro::tests::made(Timeline::open(run)); }
 
 Tensor filled(std::int64_t elements, double value)
 {
@@ -162,19 +155,15 @@ private slots:
         const auto run = residual().run();
         Run wrong = *run;
         std::swap(wrong.events[5], wrong.events[20]);
-        const auto timeline = Timeline::open(std::make_shared<const Run>(std::move(wrong)));
-        QVERIFY(!timeline.ok());
-        QCOMPARE(timeline.error().code, retro::base::ErrorCode::Input);
-        QVERIFY2(timeline.error().text().find("event 5") != std::string::npos, timeline.error().text().c_str());
+        RETRO_REFUSED(Timeline::open(std::make_shared<const Run>(std::move(wrong))), retro::base::ErrorCode::Input,
+                      "event 5");
     }
 
     void aStopEndsTheOpening()
     {
         std::stop_source source;
         source.request_stop();
-        const auto timeline = Timeline::open(residual().run(), source.get_token());
-        QVERIFY(!timeline.ok());
-        QCOMPARE(timeline.error().code, retro::base::ErrorCode::Cancelled);
+        RETRO_REFUSED(Timeline::open(residual().run(), source.get_token()), retro::base::ErrorCode::Cancelled);
     }
 
     void emptyRunsOpen()

@@ -8,8 +8,6 @@
 
 #include <QtTest>
 
-#include <cmath>
-
 using namespace retro::trace;
 using namespace retro::trace::test;
 
@@ -66,8 +64,7 @@ private slots:
         const Breakpoint changes = conditionOf(*run, "value m sum changes");
         QCOMPARE(kindsAt(*run, changes),
                  std::vector<EventKind>{EventKind::Land}); // Σ of what then is known is the same
-        const auto at = nextStop(*run, changes, 0);
-        QVERIFY(at.has_value());
+        RETRO_MADE(at, nextStop(*run, changes, 0));
         QCOMPARE(whyStopped(*run, changes, *at),
                  std::string("Σ of m's relevance went from 0 to 30 with what landed from Relu r"));
         QVERIFY(whyStopped(*run, changes, *at + 1).empty());
@@ -112,8 +109,7 @@ private slots:
         }
         run.tensors[5] = Tensor::of<float>({1, 2}, std::vector<float>{4, 1});
         const Breakpoint crosses = conditionOf(run, "value m max crosses 6");
-        const auto at = nextStop(run, crosses, 0);
-        QVERIFY(at.has_value());
+        RETRO_MADE(at, nextStop(run, crosses, 0));
         QCOMPARE(whyStopped(run, crosses, *at),
                  std::string("the largest relevance in m went from 4 to 8 with what landed from Relu r"));
     }
@@ -156,8 +152,7 @@ private slots:
         const auto run = residual().run();
         std::uint32_t most = 0;
         std::int64_t mostBytes = 0;
-        auto timeline = Timeline::open(run);
-        QVERIFY(timeline.ok());
+        RETRO_MADE(timeline, Timeline::open(run));
         do {
             most = std::max(most, timeline->state().frontierLanded + timeline->state().frontierHeld);
             mostBytes = std::max(mostBytes, timeline->state().frontierBytes);

@@ -21,9 +21,8 @@ private slots:
             QSKIP("there is a device");
         }
         const SampleLayer<float> sample({4, 3, 2, 2, 0, 1, false}, false, 2, 1);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
-        const Results results = onCuda(sample, *layer, Path::Fused);
+        const Layer<float> layer = layerOf(sample.description());
+        const Results results = onCuda(sample, layer, Path::Fused);
         QCOMPARE(static_cast<int>(results.status.code), static_cast<int>(StatusCode::Unavailable));
         QCOMPARE(results.status.message, status.message);
         QVERIFY(QString::fromStdString(status.message).contains("CUDA"));

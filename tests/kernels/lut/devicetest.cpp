@@ -315,16 +315,15 @@ private slots:
                                    static_cast<std::uint32_t>(length), isSequence},
                                   sparse, isSequence ? 3 : 40, 7);
         sample.input[2] = std::numeric_limits<float>::quiet_NaN();
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
-        const Results forward = onCpu(sample, *layer, Path::Fused);
+        const Layer<float> layer = layerOf(sample.description());
+        const Results forward = onCpu(sample, layer, Path::Fused);
         QVERIFY2(forward.status.ok(), forward.status.message.c_str());
         for (const TableRule rule : kTableRules) {
-            Shares cpu = emptyShares(*layer, sample.batch);
+            Shares cpu = emptyShares(layer, sample.batch);
             const RelevanceCall<float> call = shareCall(sample, forward, rule, cpu);
-            QVERIFY(relevance(*layer, call, 1).ok());
+            QVERIFY(relevance(layer, call, 1).ok());
             for (const std::uint64_t together : {sample.batch, std::uint64_t{2}}) {
-                HostDevice<float> device(sample, *layer, sample.weights.data(), Path::Fused);
+                HostDevice<float> device(sample, layer, sample.weights.data(), Path::Fused);
                 expectNear(device.share(forward, rule, together), cpu);
                 if (QTest::currentTestFailed()) {
                     qInfo("rule %d, %d together", static_cast<int>(rule), static_cast<int>(together));
@@ -435,12 +434,11 @@ private slots:
         for (const bool isSequence : {false, true}) {
             const SampleLayer<float> sample({5, 7, 3, 2, isSequence ? 1U : 0U, isSequence ? 4U : 1U, isSequence}, false,
                                             3, 9);
-            std::optional<Layer<float>> layer;
-            QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+            const Layer<float> layer = layerOf(sample.description());
             for (const Path path : {Path::Fused, Path::Documented}) {
                 for (const Pass pass : {Pass::Forward, Pass::Backward}) {
                     Schedule schedule;
-                    QVERIFY(makeSchedule(requestOf(*layer, 3, path, pass), schedule).ok());
+                    QVERIFY(makeSchedule(requestOf(layer, 3, path, pass), schedule).ok());
                     checkSteps(schedule);
                 }
             }
@@ -535,14 +533,13 @@ private:
             weight *= isExact ? 0.1F : 1.0F;
         }
         const std::vector<std::uint16_t> bits = narrowed(sample.weights, type);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.narrowDescription(bits, type), layer).ok());
-        const Results cpu = onCpu(sample, *layer, path);
+        const Layer<float> layer = layerOf(sample.narrowDescription(bits, type));
+        const Results cpu = onCpu(sample, layer, path);
         QVERIFY2(cpu.status.ok(), cpu.status.message.c_str());
         const Results device =
-            type == RowType::Float16    ? onHost(sample, *layer, reinterpret_cast<const Float16*>(bits.data()), path)
-            : type == RowType::BFloat16 ? onHost(sample, *layer, reinterpret_cast<const BFloat16*>(bits.data()), path)
-                                        : onHost(sample, *layer, sample.weights.data(), path);
+            type == RowType::Float16    ? onHost(sample, layer, reinterpret_cast<const Float16*>(bits.data()), path)
+            : type == RowType::BFloat16 ? onHost(sample, layer, reinterpret_cast<const BFloat16*>(bits.data()), path)
+                                        : onHost(sample, layer, sample.weights.data(), path);
         QVERIFY2(device.status.ok(), device.status.message.c_str());
         expectSame(device, cpu, isExact);
     }

@@ -8,7 +8,6 @@
 #include "tests/kernels/lut/results.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 using namespace retro;
@@ -110,14 +109,13 @@ private slots:
         QFETCH(int, length);
         QFETCH(bool, sparse);
         const SampleLayer<float> sample(shapeOf(length, 17), sparse, length == 1 ? 100 : 2, 5);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Layer<float> layer = layerOf(sample.description());
         for (const Path path : {Path::Fused, Path::Documented}) {
-            const Results expected = onCuda(sample, *layer, path);
+            const Results expected = onCuda(sample, layer, path);
             QVERIFY2(expected.status.ok(), expected.status.message.c_str());
             for (unsigned seed = 2; seed < 5; ++seed) {
                 Device::get().setBehaviour({seed, seed % 2 == 0 ? 1U : 3U, std::size_t{1} << 30});
-                const Results ours = onCuda(sample, *layer, path);
+                const Results ours = onCuda(sample, layer, path);
                 QVERIFY2(ours.status.ok(), ours.status.message.c_str());
                 QVERIFY(ours.tape.rows == expected.tape.rows && ours.output == expected.output);
                 QVERIFY(ours.inputGradients == expected.inputGradients);
@@ -314,9 +312,8 @@ private slots:
         for (const int length : {1, 4}) {
             for (const bool sparse : {false, true}) {
                 const SampleLayer<float> sample(shapeOf(length, 17), sparse, 3, 9);
-                std::optional<Layer<float>> layer;
-                QVERIFY(Layer<float>::create(sample.description(), layer).ok());
-                compareShares(sample, *layer, onCpu(sample, *layer, Path::Fused));
+                const Layer<float> layer = layerOf(sample.description());
+                compareShares(sample, layer, onCpu(sample, layer, Path::Fused));
                 if (QTest::currentTestFailed()) {
                     return;
                 }
@@ -421,11 +418,10 @@ private:
             weight *= isExact ? 0.1F : 1.0F;
         }
         const std::vector<std::uint16_t> bits = narrowed(sample.weights, type);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.narrowDescription(bits, type), layer).ok());
-        const Results cpu = onCpu(sample, *layer, path);
+        const Layer<float> layer = layerOf(sample.narrowDescription(bits, type));
+        const Results cpu = onCpu(sample, layer, path);
         QVERIFY2(cpu.status.ok(), cpu.status.message.c_str());
-        const Results device = onCuda(sample, *layer, path);
+        const Results device = onCuda(sample, layer, path);
         QVERIFY2(device.status.ok(), device.status.message.c_str());
         expectSame(device, cpu, isExact);
     }

@@ -146,62 +146,58 @@ private slots:
         sample.weights.assign(7, 1.0F);
         sample.columns = {0, 1, 2, 3, 4, 5, 6};
         sample.rowStarts = {0, 0, 1, 1, 7};
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
-        QCOMPARE(layer->maxForwardGroups(), std::uint64_t{2}); // six synapses, three to a group
-        QCOMPARE(layer->groupCount(), std::uint64_t{3});
+        const Layer<float> layer = layerOf(sample.description());
+        QCOMPARE(layer.maxForwardGroups(), std::uint64_t{2}); // six synapses, three to a group
+        QCOMPARE(layer.groupCount(), std::uint64_t{3});
     }
 
     void callsThatDoNotFitAreRefused()
     {
         const Sample sample = smallSample();
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Layer<float> layer = layerOf(sample.description());
         std::vector<float> output(4, 7.0F);
         const std::vector<float> untouched = output;
         const std::span<const float> input(sample.input);
-        QVERIFY(textOf(forward<float>(*layer, {2, input.first(5), output, nullptr})).contains("Input has 5 elements"));
-        QVERIFY(textOf(forward<float>(*layer, {2, input, std::span(output).first(3), nullptr}))
+        QVERIFY(textOf(forward<float>(layer, {2, input.first(5), output, nullptr})).contains("Input has 5 elements"));
+        QVERIFY(textOf(forward<float>(layer, {2, input, std::span(output).first(3), nullptr}))
                     .contains("Output has 3 elements"));
-        QVERIFY(textOf(forward<float>(*layer, {std::uint64_t{1} << 61, input, output, nullptr})).contains("overflows"));
+        QVERIFY(textOf(forward<float>(layer, {std::uint64_t{1} << 61, input, output, nullptr})).contains("overflows"));
         QVERIFY(output == untouched);
-        QVERIFY(textOf(backward<float>(*layer, {2, nullptr, output, {}, {}, {}})).contains("needs the tape"));
+        QVERIFY(textOf(backward<float>(layer, {2, nullptr, output, {}, {}, {}})).contains("needs the tape"));
         Tape<float> tape;
-        QVERIFY(forward<float>(*layer, {2, input, output, &tape}).ok());
-        QVERIFY(textOf(backward<float>(*layer, {1, &tape, output, {}, {}, {}})).contains("the same batch"));
+        QVERIFY(forward<float>(layer, {2, input, output, &tape}).ok());
+        QVERIFY(textOf(backward<float>(layer, {1, &tape, output, {}, {}, {}})).contains("the same batch"));
         std::vector<float> weights(3);
-        QVERIFY(
-            textOf(backward<float>(*layer, {2, &tape, output, {}, weights, {}})).contains("Weight Gradients has 3"));
+        QVERIFY(textOf(backward<float>(layer, {2, &tape, output, {}, weights, {}})).contains("Weight Gradients has 3"));
         RelevanceCall<float> call;
-        QVERIFY(textOf(relevance(*layer, call)).contains("needs the tape"));
+        QVERIFY(textOf(relevance(layer, call)).contains("needs the tape"));
         call.batch = 2;
         call.tape = &tape;
         call.input = input;
         call.output = output;
         call.outputRelevance = std::span<const float>(output).first(3);
-        QVERIFY(textOf(relevance(*layer, call)).contains("relevance of the output has 3"));
+        QVERIFY(textOf(relevance(layer, call)).contains("relevance of the output has 3"));
     }
 
     void denseScratchBeyondTheLimitIsRefusedWithItsSize()
     {
         const SampleLayer<float> sample({4, 3, 2, 2, 1, 33, true}, false, 2, 1);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Layer<float> layer = layerOf(sample.description());
         std::vector<float> output(2 * 33 * 3, 5.0F);
         RunOptions<float> options;
         options.path = Path::Documented;
         // [2, 33, 2, 32] numbers, and 16 bytes for each of 2 · 2 · 528 main and twice as many alternative events.
         constexpr std::uint64_t kNeeded = 2 * 33 * 2 * 32 * 4 + 3 * 16 * 2 * 2 * 528;
         options.scratchLimit = kNeeded - 1;
-        const Status status = forward<float>(*layer, {2, sample.input, output, nullptr}, options);
+        const Status status = forward<float>(layer, {2, sample.input, output, nullptr}, options);
         QCOMPARE(static_cast<int>(status.code), static_cast<int>(StatusCode::TooLarge));
         QVERIFY2(textOf(status).contains(QString::number(kNeeded)), qPrintable(textOf(status)));
         QVERIFY(std::all_of(output.begin(), output.end(), [](float y) { return y == 5.0F; }));
         options.scratchLimit = kNeeded;
-        QVERIFY(forward<float>(*layer, {2, sample.input, output, nullptr}, options).ok());
+        QVERIFY(forward<float>(layer, {2, sample.input, output, nullptr}, options).ok());
         options.path = Path::Fused;
         options.scratchLimit = 0;
-        QVERIFY(forward<float>(*layer, {2, sample.input, output, nullptr}, options).ok());
+        QVERIFY(forward<float>(layer, {2, sample.input, output, nullptr}, options).ok());
     }
 
     void backEndsSayWhetherTheyCanRun()

@@ -186,8 +186,7 @@ private slots:
         const SampleLayer<float> sample(
             {.inputs = 6, .outputs = 2, .tables = 3, .comparisons = 2, .codeBits = 1, .length = 5, .isSequence = true},
             false, 2, 1);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Layer<float> layer = layerOf(sample.description());
         for (const bool hasTape : {false, true}) {
             std::set<BufferId> seen;
             RunOptions<float> options;
@@ -199,7 +198,7 @@ private slots:
             std::vector<float> output(sample.batch * sample.shape.length * sample.shape.outputs);
             Tape<float> tape;
             const ForwardCall<float> call{sample.batch, sample.input, output, hasTape ? &tape : nullptr};
-            QVERIFY(forward<float>(*layer, call, options).ok());
+            QVERIFY(forward<float>(layer, call, options).ok());
             QVERIFY(seen.contains(BufferId::LookupIndices) && seen.contains(BufferId::PeMinDeltas));
             QCOMPARE(seen.contains(BufferId::MinAnchorDeltas), hasTape);
             QCOMPARE(seen.contains(BufferId::MinAnchorDeltaIndices), hasTape);
@@ -266,13 +265,12 @@ private slots:
     void aPassWithoutTapeGivesTheSameOutput()
     {
         const auto sample = sampleOfRow<float>(7);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Layer<float> layer = layerOf(sample.description());
         for (const Path path : {Path::Fused, Path::Documented}) {
             RunOptions<float> options;
             options.path = path;
             std::vector<float> output(sample.batch * sample.shape.length * sample.shape.outputs);
-            QVERIFY(forward<float>(*layer, {sample.batch, sample.input, output, nullptr}, options).ok());
+            QVERIFY(forward<float>(layer, {sample.batch, sample.input, output, nullptr}, options).ok());
             QVERIFY(output == passOver(sample, path).output);
         }
     }
@@ -284,13 +282,12 @@ private slots:
         sample.anchors = {{0, 1}};
         sample.input = {2, 1, 0, 3, 1, 0.5};
         sample.codes = {0.25, -1};
-        std::optional<Layer<double>> layer;
-        QVERIFY(Layer<double>::create(sample.description(), layer).ok());
+        const Layer<double> layer = layerOf(sample.description());
         Tape<double> tape;
         std::vector<double> output(6);
         RunOptions<double> options;
         options.path = Path::Documented;
-        QVERIFY(forward<double>(*layer, {1, sample.input, output, &tape}, options).ok());
+        QVERIFY(forward<double>(layer, {1, sample.input, output, &tape}, options).ok());
         const auto textOf = [](const std::vector<MainEvent>& events) {
             QStringList lines;
             for (const MainEvent& event : events) {
@@ -334,10 +331,9 @@ private slots:
     {
         const SampleLayer<float> sample({4, 3, 2, 2, 1, 3, true}, false, 2, 1);
         const Outcome<float> all = passOver(sample, Path::Fused);
-        std::optional<Layer<float>> layer;
-        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Layer<float> layer = layerOf(sample.description());
         std::vector<float> weights(sample.weights.size());
-        QVERIFY(backward<float>(*layer, {2, &all.tape, sample.outputGradients, {}, weights, {}}).ok());
+        QVERIFY(backward<float>(layer, {2, &all.tape, sample.outputGradients, {}, weights, {}}).ok());
         QVERIFY(weights == all.weightGradients);
     }
 };

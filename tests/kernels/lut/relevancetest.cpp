@@ -187,11 +187,10 @@ private slots:
     void shapleyOverTooManyRowsIsRefused()
     {
         const SampleLayer<double> sample({5, 2, 1, 5, 1, 2, true}, false, 1, 1);
-        std::optional<Layer<double>> layer;
-        QVERIFY(Layer<double>::create(sample.description(), layer).ok());
+        const Layer<double> layer = layerOf(sample.description());
         std::vector<double> output(4);
         Tape<double> tape;
-        QVERIFY(forward<double>(*layer, {1, sample.input, output, &tape}).ok());
+        QVERIFY(forward<double>(layer, {1, sample.input, output, &tape}).ok());
         RelevanceCall<double> call;
         call.batch = 1;
         call.tape = &tape;
@@ -199,7 +198,7 @@ private slots:
         call.output = output;
         call.outputRelevance = sample.outputGradients;
         call.rule = TableRule::Shapley;
-        const Status status = relevance(*layer, call, 1);
+        const Status status = relevance(layer, call, 1);
         QVERIFY(status.code == StatusCode::BadShape && status.message.find("11") != std::string::npos);
     }
 };

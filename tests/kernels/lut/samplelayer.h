@@ -3,8 +3,11 @@
 
 #include "kernels/lut/run.h"
 
+#include <QtGlobal>
+
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <random>
 
 namespace retro::luttest
@@ -102,5 +105,16 @@ private:
         }
     }
 };
+
+/// The layer of a description; the program of tests ends where there can be none.
+template <class T>
+lut::Layer<T> layerOf(const lut::LayerDescription<T>& description)
+{
+    std::optional<lut::Layer<T>> layer;
+    if (const lut::Status status = lut::Layer<T>::create(description, layer); !status.ok()) {
+        qFatal("%s", status.message.c_str());
+    }
+    return *std::move(layer);
+}
 
 } // namespace retro::luttest

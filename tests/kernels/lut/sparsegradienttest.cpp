@@ -56,9 +56,8 @@ private slots:
         QFETCH(bool, documented);
         const lut::LayerShape shape{7, 5, 4, sequence ? 2U : 6U, sequence ? 1U : 0U, sequence ? 9U : 1U, sequence};
         const SampleLayer<float> sample(shape, sparse, 3, 11);
-        std::optional<lut::Layer<float>> layer;
-        QVERIFY(lut::Layer<float>::create(sample.description(), layer).ok());
-        Results results = onCpu(sample, *layer, documented ? lut::Path::Documented : lut::Path::Fused);
+        const lut::Layer<float> layer = layerOf(sample.description());
+        Results results = onCpu(sample, layer, documented ? lut::Path::Documented : lut::Path::Fused);
         QVERIFY2(results.status.ok(), results.status.message.c_str());
         const std::vector<float> dense = results.weightGradients;
         lut::SparseGradient<float> gradient;

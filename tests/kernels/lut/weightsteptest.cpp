@@ -6,7 +6,6 @@
 #include <QtTest>
 
 #include <bit>
-#include <limits>
 
 using namespace retro;
 using namespace retro::luttest;
@@ -29,15 +28,6 @@ SampleLayer<float> sampleOf(bool sparse, bool sequence)
 {
     const lut::LayerShape shape{7, 5, 4, sequence ? 2U : 6U, sequence ? 1U : 0U, sequence ? 9U : 1U, sequence};
     return {shape, sparse, 3, 11};
-}
-
-lut::Layer<float> layerOf(const lut::LayerDescription<float>& description)
-{
-    std::optional<lut::Layer<float>> layer;
-    if (const lut::Status status = lut::Layer<float>::create(description, layer); !status.ok()) {
-        qFatal("%s", status.message.c_str());
-    }
-    return *layer;
 }
 
 /// A rate for each weight: 0, 1/4, 1/2, 3/4, 1 in turn.

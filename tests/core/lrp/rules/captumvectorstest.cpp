@@ -42,9 +42,7 @@ public:
     ValueId add(const std::string& op, const std::string& name, std::vector<ValueId> operands,
                 graph::Attributes attributes = {})
     {
-        const ValueId result = m_builder.addResult(name + "_out");
-        m_builder.addNode({op, "", name, "", 13, std::move(operands), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name, std::move(operands), name + "_out", std::move(attributes));
     }
     // x·Wᵀ, W of out rows.
     ValueId dense(const std::string& name, ValueId x, const Tensor& weights, const Tensor& bias = {})
@@ -62,22 +60,16 @@ public:
     {
         m_builder.addOutput(output);
         auto graph = std::move(m_builder).build();
-        const auto model = execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(graph).value()),
-                                                     m_types, execute::Precision::Double);
-        if (!model.ok()) {
-            qFatal("%s", model.error().text().c_str());
-        }
-        const auto forward = execute::forward(*model, m_inputs, execute::SavePolicy::All);
+        const auto model = tests::made(execute::BoundModel::bind(
+            std::make_shared<const graph::Graph>(std::move(graph).value()), m_types, execute::Precision::Double));
+        const auto forward = execute::forward(model, m_inputs, execute::SavePolicy::All);
         lrp::Composite composite{"captum", {}, withOthers(std::move(entries)), false};
-        const auto rules = lrp::assignRules(composite, **model);
-        if (!rules.ok()) {
-            qFatal("%s", rules.error().text().c_str());
-        }
-        const auto table = lrp::oracle(forward->saved, *rules, *lrp::TraversalGraph::build(**model, output),
+        const auto rules = tests::made(lrp::assignRules(composite, *model));
+        const auto table = lrp::oracle(forward->saved, rules, *lrp::TraversalGraph::build(*model, output),
                                        startOf(forward->outputs.front(), at));
         std::vector<std::vector<double>> relevance;
         for (std::size_t i = 0; i < m_inputs.size(); ++i) {
-            relevance.push_back(valuesOf((*table)[(*model)->graph().nodeCount() + i].front()));
+            relevance.push_back(valuesOf((*table)[model->graph().nodeCount() + i].front()));
         }
         return relevance;
     }

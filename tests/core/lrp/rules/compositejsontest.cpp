@@ -156,8 +156,7 @@ class CompositeJsonTest : public QObject
 private slots:
     void reads()
     {
-        const auto composite = lrp::parseComposite(kExample, "mine.json");
-        QVERIFY2(composite.ok(), composite.ok() ? "" : composite.error().text().c_str());
+        RETRO_MADE(composite, lrp::parseComposite(kExample, "mine.json"));
         QCOMPARE(QString::fromStdString(composite->name), QStringLiteral("mine"));
         QVERIFY(!composite->timesInput);
         QCOMPARE(composite->entries.size(), std::size_t{4});
@@ -177,8 +176,7 @@ private slots:
     {
         const auto composite = lrp::parseComposite(kExample, "mine.json");
         const std::string once = lrp::toJson(*composite);
-        const auto again = lrp::parseComposite(once, "again.json");
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        RETRO_MADE(again, lrp::parseComposite(once, "again.json"));
         QCOMPARE(QString::fromStdString(lrp::toJson(*again)), QString::fromStdString(once));
         QCOMPARE(again->entries.size(), composite->entries.size());
         for (std::size_t i = 0; i < again->entries.size(); ++i) {
@@ -195,16 +193,14 @@ private slots:
         composite.name = "all";
         composite.timesInput = composite.dividesStart = true;
         for (const std::string_view name : lrp::ruleNames()) {
-            const auto rule = lrp::makeRule(name, {});
-            QVERIFY(rule.ok());
+            RETRO_MADE(rule, lrp::makeRule(name, {}));
             QCOMPARE(QString::fromUtf8((*rule)->name().data()), QString::fromStdString(std::string(name)));
             composite.entries.push_back({{}, *rule});
         }
         const lrp::LinearOptions options{{lrp::StabiliserKind::Clip, 0.5, false}, lrp::BiasPolicy::Spread};
         composite.entries.push_back({{}, lrp::epsilonRule(options, lrp::BilinearShare::Full)});
         composite.entries.push_back({{}, lrp::alphaBetaRule(3, 2, options)});
-        const auto again = lrp::parseComposite(lrp::toJson(composite), "all.json");
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        RETRO_MADE(again, lrp::parseComposite(lrp::toJson(composite), "all.json"));
         QVERIFY(again->timesInput && again->dividesStart);
         for (std::size_t i = 0; i < composite.entries.size(); ++i) {
             QVERIFY(again->entries[i].rule->parameters() == composite.entries[i].rule->parameters());
@@ -322,9 +318,8 @@ private slots:
     {
         const auto composite =
             lrp::parseComposite(replaced("\"first\": true", "\"first\": \"depth\"").toStdString(), "mine.json");
-        QVERIFY2(composite.ok(), composite.ok() ? "" : composite.error().text().c_str());
-        const auto again = lrp::parseComposite(lrp::toJson(*composite), "written.json");
-        QVERIFY(again.ok());
+        RETRO_OK(composite);
+        RETRO_MADE(again, lrp::parseComposite(lrp::toJson(*composite), "written.json"));
         for (const lrp::Composite& one : {*composite, *again}) {
             QCOMPARE(QString::fromStdString(one.entries[0].matcher.text()),
                      QStringLiteral("first Conv, ConvTranspose from input \"depth\""));

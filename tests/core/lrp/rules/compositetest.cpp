@@ -49,12 +49,8 @@ public:
         m_builder.addOutput(output);
         auto built = std::move(m_builder).build();
         const std::vector<ops::TensorType> types(inputCount, {DType::Float32, input});
-        auto bound = execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types,
-                                               execute::Precision::Float);
-        if (!bound.ok()) {
-            qFatal("%s", bound.error().text().c_str());
-        }
-        return std::move(bound).value();
+        return tests::made(execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()),
+                                                     types, execute::Precision::Float));
     }
 
 private:
@@ -140,8 +136,7 @@ Composite only(std::vector<CompositeEntry> entries)
 /// Attention of three tokens among themselves, in a type.
 Bound attentionIn(tensor::DType type, execute::Precision precision)
 {
-    graph::GraphBuilder builder("attention");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("attention", 17);
     const graph::ValueId x = builder.addInput("x", type, tensor::Shape{3, 4});
     const auto add = [&](const char* op, std::vector<graph::ValueId> inputs) {
         const graph::ValueId made = builder.addResult(std::string(op) + std::to_string(inputs[0].index()));
@@ -307,8 +302,7 @@ private slots:
         scope.scope = "decoder";
         Composite written = only({{typo, lrp::flatRule()}, {general, lrp::lutRule()}, {scope, lrp::stopRule()}});
         written.entries.push_back({Matcher{}, lrp::gradientRule()});
-        const auto read = lrp::parseComposite(lrp::toJson(written), "mine.json");
-        QVERIFY(read.ok());
+        RETRO_MADE(read, lrp::parseComposite(lrp::toJson(written), "mine.json"));
         lrp::EntryUse use;
         QVERIFY(lrp::assignRules(*read, *convolutional(), {}, {}, &use).ok());
         const std::vector<std::string> unused = lrp::unusedEntries(*read, use);
@@ -342,9 +336,8 @@ private slots:
         layers.structure = ops::StructureKind::LinearMap;
         const std::vector<CompositeEntry> entries{{layers, lrp::passRule()}, {Matcher{}, lrp::gradientRule()}};
         const QStringList lines = table(only(entries), convolutional());
-        QVERIFY2(lines.first().contains("node \"head\" (Gemm, linear map): the rule \"pass\" (chosen by \"structure "
-                                        "linear map\") passes relevance on unchanged, but the result is"),
-                 qPrintable(lines.first()));
+        RETRO_SAYS(lines.first(), "node \"head\" (Gemm, linear map): the rule \"pass\" (chosen by \"structure "
+                                  "linear map\") passes relevance on unchanged, but the result is");
         QVERIFY2(!lines.first().contains("more"), qPrintable(lines.first())); // the convolutions keep the shape
     }
 
@@ -386,11 +379,7 @@ private slots:
     void refusals()
     {
         QFETCH(QString, message);
-        const auto composite = lrp::builtinComposite(QTest::currentDataTag(), *perceptron());
-        QVERIFY(!composite.ok());
-        QCOMPARE(composite.error().code, base::ErrorCode::Usage);
-        const QString text = QString::fromStdString(composite.error().text());
-        QVERIFY2(text.contains(message), qPrintable(text));
+        RETRO_REFUSED(lrp::builtinComposite(QTest::currentDataTag(), *perceptron()), base::ErrorCode::Usage, message);
     }
 
     /// AttnLRP of layers that round to 16 bits divides by no sum, unless a person says how.
@@ -400,8 +389,7 @@ private slots:
             const Bound model = attentionIn(type, execute::Precision::Float);
             const bool isNarrow = type != tensor::DType::Float32;
             for (const char* asked : {"auto", "attnlrp"}) {
-                const auto chosen = lrp::builtinComposite(asked, *model);
-                QVERIFY(chosen.ok());
+                RETRO_MADE(chosen, lrp::builtinComposite(asked, *model));
                 QCOMPARE(chosen->name, std::string(isNarrow ? "attnlrp:form=gradient_x_input" : "attnlrp"));
                 QCOMPARE(chosen->dividesStart, isNarrow);
                 QCOMPARE(chosen->reason.find(tensor::nameOf(type)) != std::string::npos, isNarrow);
@@ -483,9 +471,7 @@ private slots:
                  QStringList({"image stem: z-plus, epsilon 1e-06 <op Conv, ConvTranspose and structure linear map>",
                               "depth stem: flat, epsilon 1e-06 <first linear map from input \"depth\">"}));
         const QString unknown = table("epsilon_plus_flat:first_from=deep", model).first();
-        QVERIFY2(
-            unknown.contains("the input \"deep\", which the model does not have; its inputs are \"image\", \"depth\""),
-            qPrintable(unknown));
+        RETRO_SAYS(unknown, "the input \"deep\", which the model does not have; its inputs are \"image\", \"depth\"");
     }
 
     void rulesAreRefusedByName()
@@ -494,16 +480,12 @@ private slots:
         relu.ops = {"Relu"};
         const QStringList wrong =
             table(only({{relu, lrp::zPlusRule()}, {Matcher{}, lrp::gradientRule()}}), convolutional());
-        QVERIFY2(
-            wrong.first().contains("node \"act\" (Relu, element-wise): the rule \"z-plus\" (chosen by \"op Relu\") "
-                                   "is not defined for this structure"),
-            qPrintable(wrong.first()));
+        RETRO_SAYS(wrong.first(), "node \"act\" (Relu, element-wise): the rule \"z-plus\" (chosen by \"op Relu\") "
+                                  "is not defined for this structure");
         QVERIFY(wrong.first().contains("gradient, secant, pass, stop, norm, deconvnet"));
         const QStringList missing = table(only({{relu, lrp::passRule()}}), convolutional());
-        QVERIFY2(missing.first().contains("node \"stem\" (Conv, linear map): no entry of the composite \"test\""),
-                 qPrintable(missing.first()));
-        QVERIFY2(missing.first().contains("nodes are refused: \""),
-                 qPrintable(missing.first())); // all, not the first alone
+        RETRO_SAYS(missing.first(), "node \"stem\" (Conv, linear map): no entry of the composite \"test\"",
+                   "nodes are refused: \""); // all, not the first alone
         QVERIFY2(missing.first().contains("\"head\"") || missing.first().contains(" more"),
                  qPrintable(missing.first()));
     }
@@ -515,10 +497,8 @@ private slots:
         sum.ops = {"Add"};
         const Composite passed = only({{sum, lrp::passRule()}, {Matcher{}, lrp::gradientRule()}});
         const QString refused = table(passed, convolutional()).first();
-        QVERIFY2(
-            refused.contains("node \"skip\" (Add, sum of operands): the rule \"pass\" (chosen by \"op Add\") passes "
-                             "relevance on to the one computed operand, but 2 operands are computed"),
-            qPrintable(refused));
+        RETRO_SAYS(refused, "node \"skip\" (Add, sum of operands): the rule \"pass\" (chosen by \"op Add\") passes "
+                            "relevance on to the one computed operand, but 2 operands are computed");
         Chain chain;
         const graph::ValueId x = chain.input({1, 4});
         const Bound shifted = chain.finish(chain.add("Add", "shift", {x, chain.constant({4})}), {1, 4});

@@ -26,11 +26,7 @@ Bound boundTo(const SharedGraph& graph, const std::vector<Tensor>& inputs)
     for (const Tensor& input : inputs) {
         types.push_back({input.dtype(), input.shape()});
     }
-    auto model = BoundModel::bind(graph, types, Precision::Double);
-    if (!model.ok()) {
-        qFatal("%s", model.error().text().c_str());
-    }
-    return std::move(model).value();
+    return tests::made(BoundModel::bind(graph, types, Precision::Double));
 }
 
 std::vector<Tensor> inDouble(const std::vector<Tensor>& inputs)
@@ -55,15 +51,12 @@ struct Pass
 Pass passThrough(const Bound& model, const std::vector<Tensor>& inputs, const char* composite,
                  std::span<const rewrite::FusedNode> fused, execute::SavePolicy policy)
 {
-    auto rules = lrp::assignRules(*lrp::builtinComposite(composite, *model), *model, fused);
-    if (!rules.ok()) {
-        qFatal("%s", rules.error().text().c_str());
-    }
+    auto rules = tests::made(lrp::assignRules(*lrp::builtinComposite(composite, *model), *model, fused));
     auto forward = execute::forward(model, inDouble(inputs), policy);
     const graph::ValueId output = model->graph().outputs()[0];
     auto graph = lrp::TraversalGraph::build(*model, output);
     const Tensor start = randomTensor(model->typeOf(output).shape, 99).to(DType::Float64);
-    return {model, std::move(rules).value(), std::move(forward).value(), std::move(graph).value(), start};
+    return {model, std::move(rules), std::move(forward).value(), std::move(graph).value(), start};
 }
 
 RelevanceTable byOracle(const Pass& pass, std::vector<event::LedgerEntry>* ledger = nullptr)
@@ -102,8 +95,7 @@ bool isOneOf(std::size_t slot, const std::vector<std::size_t>& some)
 
 Built built(const Single& single)
 {
-    graph::GraphBuilder builder;
-    builder.setOpset("", 24);
+    graph::GraphBuilder builder({}, 24);
     builder.setOpset(single.domain.empty() ? "other" : single.domain, 1);
     graph::Node node;
     node.op = single.op;
@@ -279,8 +271,7 @@ private slots:
                                    ? rewrite::BodyOperand{model->typeOf(input), model->constant(input), true, false}
                                    : rewrite::BodyOperand{{}, {}, false, false});
         }
-        const auto body = rewrite::functionBody(node, operands);
-        QVERIFY2(body.ok(), body.ok() ? "" : body.error().text().c_str());
+        RETRO_MADE(body, rewrite::functionBody(node, operands));
         const std::vector<Tensor> wide = inDouble(one.inputs);
         const auto whole = execute::forward(model, wide, execute::SavePolicy::All);
         std::vector<Tensor> given;
@@ -401,9 +392,8 @@ private slots:
         const auto rules = lrp::assignRules(*lrp::builtinComposite("epsilon", *model), *model);
         QVERIFY(!rules.ok());
         const QString text = QString::fromStdString(rules.error().text());
-        QVERIFY2(text.contains("LSTM whose operand 1 is computed cannot be taken apart; make its weights constants; "
-                               "add an entry before it"),
-                 qPrintable(text));
+        RETRO_SAYS(text, "LSTM whose operand 1 is computed cannot be taken apart; make its weights constants; "
+                         "add an entry before it");
         QVERIFY(text.contains("node \"node\" (LSTM, composed)"));
     }
 
@@ -411,8 +401,7 @@ private slots:
     {
         W w;
         const SharedGraph plain = w.finish(w.attended(w.product(w.q, w.swapped(w.k)), w.v));
-        auto detached = rewrite::withDetached(*plain, {false, true, true});
-        QVERIFY(detached.ok());
+        RETRO_MADE(detached, rewrite::withDetached(*plain, {false, true, true}));
         const auto graph = std::make_shared<const Graph>(std::move(detached).value());
         const Bound model = boundTo(graph, w.inputs);
         QVERIFY(model->isTracked(*graph->findValue("q")));

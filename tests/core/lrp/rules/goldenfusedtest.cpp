@@ -75,29 +75,23 @@ private slots:
         QFETCH(QString, file);
         const json meta = read(kFolder / rule.toStdString() / "meta.json");
         QVERIFY(meta.is_object());
-        const auto plain = formats::readOnnx(kFolder / file.toStdString());
-        QVERIFY(plain.ok());
-        const auto rewritten = rewrite::rewrite(*plain, {});
-        QVERIFY(rewritten.ok());
+        RETRO_MADE(plain, formats::readOnnx(kFolder / file.toStdString()));
+        RETRO_MADE(rewritten, rewrite::rewrite(*plain, {}));
         QCOMPARE(countOf(*rewritten->graph, "Attention"), 1);
         QCOMPARE(countOf(*rewritten->graph, "LayerNormalization"), 3);
         QCOMPARE(countOf(*rewritten->graph, "Softmax"), 0);
 
         const std::vector<Tensor> inputs{tensor::readNpy(kFolder / "input.npy").value()};
         const std::vector<ops::TensorType> types{{inputs[0].dtype(), inputs[0].shape()}};
-        const auto model = execute::BoundModel::bind(rewritten->graph, types, execute::Precision::Double);
-        QVERIFY(model.ok());
+        RETRO_MADE(model, execute::BoundModel::bind(rewritten->graph, types, execute::Precision::Double));
         const auto composite = lrp::builtinComposite(rule.toStdString() + ":epsilon=0", **model);
-        const auto rules = lrp::assignRules(*composite, **model, rewritten->fused);
-        QVERIFY2(rules.ok(), rules.ok() ? "" : rules.error().text().c_str());
-        const auto forward = execute::forward(*model, inputs, execute::SavePolicy::All);
-        QVERIFY(forward.ok());
+        RETRO_MADE(rules, lrp::assignRules(*composite, **model, rewritten->fused));
+        RETRO_MADE(forward, execute::forward(*model, inputs, execute::SavePolicy::All));
         const auto graph = lrp::TraversalGraph::build(**model, rewritten->graph->outputs()[0]);
         std::vector<double> start(3, 0);
         const auto target = meta.at("target").get<std::size_t>();
         start[target] = forward->outputs[0].at(static_cast<std::int64_t>(target));
-        const auto table = lrp::oracle(forward->saved, *rules, *graph, Tensor::of<double>({1, 3}, start));
-        QVERIFY(table.ok());
+        RETRO_MADE(table, lrp::oracle(forward->saved, *rules, *graph, Tensor::of<double>({1, 3}, start)));
         int compared = 0;
         for (const auto& [name, entry] : meta.at("tensors").items()) {
             const auto value = rewritten->graph->findValue(name);

@@ -219,8 +219,7 @@ private slots:
     {
         for (const TableShare share : kShares) {
             const auto rule = lrp::lutRule({ops::algebra::StabiliserKind::Clip, 0.01, true}, share);
-            const auto again = lrp::makeRule("lut", rule->parameters());
-            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+            RETRO_MADE(again, lrp::makeRule("lut", rule->parameters()));
             QCOMPARE((*again)->text(), rule->text());
             QCOMPARE((*again)->parameters(), rule->parameters());
         }

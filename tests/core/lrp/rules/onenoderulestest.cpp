@@ -379,8 +379,7 @@ private slots:
         QCOMPARE(node.lost(event::Cause::Filter), -7.0 - 7.0);
         QCOMPARE(node.ledger().arrived, -12.0);
         QCOMPARE(node.ledger().magnitude, 24.0);
-        const auto read = lrp::makeRule("epsilon", {{"filter", 0.5}});
-        QVERIFY(read.ok());
+        RETRO_MADE(read, lrp::makeRule("epsilon", {{"filter", 0.5}}));
         QCOMPARE(std::get<double>((*read)->parameters().at("filter")), 0.5);
         QVERIFY(!lrp::makeRule("epsilon", {{"filter", 0.0}}).ok());
         QVERIFY(!lrp::makeRule("decomposed", {{"filter", 0.5}}).ok());

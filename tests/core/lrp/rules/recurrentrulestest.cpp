@@ -31,8 +31,7 @@ struct Small
 
     [[nodiscard]] SharedGraph graph() const
     {
-        graph::GraphBuilder builder("small");
-        builder.setOpset("", 14);
+        graph::GraphBuilder builder("small", 14);
         const ValueId series = builder.addInput("x", DType::Float64, {3, 1, 1});
         std::vector<double> biases = bias;
         biases.resize(8, 0.0);

@@ -35,17 +35,14 @@ private slots:
     {
         const auto entry =
             lrp::parseOverride("first & op:Conv,ConvTranspose & scope:\"a b\" & name:/x/*=gamma:gamma=0.5");
-        QVERIFY2(entry.ok(), entry.ok() ? "" : entry.error().text().c_str());
+        RETRO_OK(entry);
         QCOMPARE(text(entry->matcher.text()), QStringLiteral("first Conv, ConvTranspose and name /x/* and scope a b"));
         QCOMPARE(text(entry->rule->text()).left(5), QStringLiteral("gamma"));
         QCOMPARE(std::get<double>(entry->rule->parameters().at("gamma")), 0.5);
-        const auto gate = lrp::parseOverride("structure:bilinear&from:Softmax&operand:0=signal-take-all:signal=1");
-        QVERIFY2(gate.ok(), gate.ok() ? "" : gate.error().text().c_str());
+        RETRO_MADE(gate, lrp::parseOverride("structure:bilinear&from:Softmax&operand:0=signal-take-all:signal=1"));
         QCOMPARE(text(gate->matcher.text()), QStringLiteral("structure bilinear and operand 0 from Softmax"));
-        const auto box = lrp::parseOverride("first=z-box:low=-2/-1/-1.5,high=3");
-        QVERIFY2(box.ok(), box.ok() ? "" : box.error().text().c_str());
-        const auto chosen = lrp::parseOverride("first:\"depth 0\"&op:Conv=flat");
-        QVERIFY2(chosen.ok(), chosen.ok() ? "" : chosen.error().text().c_str());
+        RETRO_MADE(box, lrp::parseOverride("first=z-box:low=-2/-1/-1.5,high=3"));
+        RETRO_MADE(chosen, lrp::parseOverride("first:\"depth 0\"&op:Conv=flat"));
         QCOMPARE(text(chosen->matcher.text()), QStringLiteral("first Conv from input \"depth 0\""));
         const std::string again = lrp::overrideText(chosen->matcher, chosen->rule->name(), chosen->rule->parameters());
         QVERIFY2(again.starts_with("first:\"depth 0\"&op:Conv=flat"), again.c_str());
@@ -64,8 +61,7 @@ private slots:
             const std::string written = lrp::overrideText(matcher, rule->name(), rule->parameters());
             const std::string joined = lrp::joinSpecification({"auto", {written, written}});
             QCOMPARE(lrp::splitSpecification(joined).overrides, std::vector<std::string>({written, written}));
-            const auto read = lrp::parseOverride(written);
-            QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+            RETRO_MADE(read, lrp::parseOverride(written));
             QCOMPARE(text(read->matcher.nameGlob), text(name));
             QCOMPARE(read->matcher.ops, matcher.ops);
             QVERIFY(read->matcher.structure == matcher.structure);
@@ -114,8 +110,7 @@ private slots:
         composite.name = "base";
         composite.entries = {{lrp::Matcher{}, lrp::gradientRule()}};
         const std::vector<std::string> overrides{"op:Conv=stop", "op:Relu=pass"};
-        const auto changed = lrp::withOverrides(composite, overrides);
-        QVERIFY(changed.ok());
+        RETRO_MADE(changed, lrp::withOverrides(composite, overrides));
         QCOMPARE(changed->entries.size(), std::size_t(3));
         QCOMPARE(text(std::string(changed->entries[0].rule->name())), QStringLiteral("stop"));
         QCOMPARE(text(std::string(changed->entries[2].rule->name())), QStringLiteral("gradient"));

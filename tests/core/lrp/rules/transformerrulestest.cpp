@@ -57,12 +57,8 @@ public:
         m_builder.addOutput(add("MatMul", "head", {gated, constant(noise({2, 2}, 4))}));
         const std::vector<ops::TensorType> types{{type, shape}};
         auto built = std::move(m_builder).build();
-        auto bound = execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types,
-                                               execute::Precision::Double);
-        if (!bound.ok()) {
-            qFatal("%s", bound.error().text().c_str());
-        }
-        model = std::move(bound).value();
+        model = tests::made(execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()),
+                                                      types, execute::Precision::Double));
     }
 
     [[nodiscard]] std::string ruleOf(const char* composite, const char* node) const
@@ -91,9 +87,7 @@ private:
     graph::ValueId add(const char* op, const char* name, std::vector<graph::ValueId> inputs,
                        graph::Attributes attributes = {})
     {
-        const graph::ValueId result = m_builder.addResult(std::string(name) + "_out");
-        m_builder.addNode({op, "", name, "", 13, std::move(inputs), {result}, std::move(attributes)});
-        return result;
+        return m_builder.addOp(op, name, std::move(inputs), std::string(name) + "_out", std::move(attributes));
     }
 
     graph::GraphBuilder m_builder;
