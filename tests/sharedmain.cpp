@@ -8,7 +8,6 @@
 #include <QApplication>
 #endif
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>

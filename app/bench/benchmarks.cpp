@@ -290,15 +290,14 @@ struct TemporaryFile
 Result<graph::Graph> manyWeights()
 {
     constexpr std::int64_t kWidth = 2048;
-    graph::GraphBuilder builder("open");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("open", 17);
     graph::ValueId x =
         builder.addInput("x", tensor::DType::Float32, std::vector<graph::Dimension>{{1, ""}, {kWidth, ""}});
     for (int layer = 0; layer < 13; ++layer) {
         const auto weight = builder.addConstant(fmt::format("w{}", layer),
                                                 tensor::Tensor::zeros(tensor::DType::Float32, {kWidth, kWidth}));
-        const auto result = builder.addResult(fmt::format("y{}", layer));
-        builder.addNode({"MatMul", "", fmt::format("layer{}", layer), "", 17, {x, weight}, {result}, {}});
+        const auto result =
+            builder.addOp("MatMul", fmt::format("layer{}", layer), {x, weight}, fmt::format("y{}", layer));
         x = result;
     }
     builder.addOutput(x);

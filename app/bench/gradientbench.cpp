@@ -39,8 +39,7 @@ constexpr double kRewriteGoal = 1;
 /// x ← x · 1.0001, x ← x + 0.0001, in turns.
 Result<graph::Graph> chain(std::size_t nodes)
 {
-    graph::GraphBuilder builder("chain");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("chain", 17);
     const base::ValueId factor = builder.addConstant("factor", Tensor::scalar(1.0001F));
     const base::ValueId shift = builder.addConstant("shift", Tensor::scalar(0.0001F));
     base::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{});
@@ -108,13 +107,11 @@ const tensor::Shape kProductShape{512, 512};
 /// x ← x ⊙ w, over and over.
 Result<graph::Graph> products(const Tensor& weight)
 {
-    graph::GraphBuilder builder("products");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("products", 17);
     const base::ValueId factor = builder.addConstant("factor", weight);
     base::ValueId value = builder.addInput("x", tensor::DType::Float32, kProductShape);
     for (std::size_t i = 0; i < kProducts; ++i) {
-        const base::ValueId next = builder.addResult(fmt::format("v{}", i));
-        builder.addNode({"Mul", "", {}, "", 17, {value, factor}, {next}, {}});
+        const base::ValueId next = builder.addOp("Mul", {}, {value, factor}, fmt::format("v{}", i));
         value = next;
     }
     builder.addOutput(value);

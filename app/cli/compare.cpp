@@ -237,11 +237,7 @@ Result<void> giveRules(const engine::ComparedSide& a, engine::ComparedSide& b, c
                                 "(.npz) second; a run knows its own rules",
                                 "--rules-b");
     }
-    auto rules = engine::rulesFor(*a.run, composite);
-    if (!rules) {
-        return base::within(std::move(rules).error(), "--rules-b");
-    }
-    b.rules = std::move(rules).value();
+    RETRO_TRY(b.rules, base::within(engine::rulesFor(*a.run, composite), "--rules-b"));
     return {};
 }
 

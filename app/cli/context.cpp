@@ -107,17 +107,14 @@ Result<void> chooseMemory(const std::string& text)
     if (text.empty()) {
         return {};
     }
-    const auto bytes = base::parseBytesOrShare(text, base::machineMemory().total);
-    if (!bytes.ok()) {
-        return base::within(bytes.error(), "--memory");
-    }
-    if (base::isShareText(text) && *bytes > base::machineMemory().total) {
+    RETRO_TRY(auto bytes, base::within(base::parseBytesOrShare(text, base::machineMemory().total), "--memory"));
+    if (base::isShareText(text) && bytes > base::machineMemory().total) {
         return base::usageError("a share of the machine's memory is at most 100%", "--memory " + text);
     }
-    if (*bytes == 0) {
+    if (bytes == 0) {
         return base::usageError("write at least one byte", "--memory " + text);
     }
-    base::MemoryLimit::choose(*bytes);
+    base::MemoryLimit::choose(bytes);
     return {};
 }
 

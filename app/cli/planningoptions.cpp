@@ -160,11 +160,8 @@ Result<SplitBudget> splitBudget(const std::string& text, const analysis::OpGraph
         return budget;
     }
     if (base::isShareText(text) && constant > 0) {
-        const Result<std::uint64_t> share = base::parseBytesOrShare(text, analysis::storeAllPeak(joint) + constant);
-        if (!share.ok()) {
-            return base::within(share.error(), "--budget " + text);
-        }
-        budget.whole = *share;
+        RETRO_TRY(budget.whole, base::within(base::parseBytesOrShare(text, analysis::storeAllPeak(joint) + constant),
+                                             "--budget " + text));
     } else {
         RETRO_TRY(budget.whole, schedule::parseBudget(text, joint));
     }

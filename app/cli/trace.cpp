@@ -369,18 +369,12 @@ Result<void> explainWait(const Context& context, trace::Timeline& timeline, cons
 Result<void> showProgram(const Context& context, const trace::Run& run, const std::string& file)
 {
     if (context.json) {
-        Result<ordered_json> json = programJson(run);
-        if (!json) {
-            return base::within(std::move(json).error(), file);
-        }
-        context.answer(*json);
+        RETRO_TRY(auto json, base::within(programJson(run), file));
+        context.answer(json);
         return {};
     }
-    Result<std::vector<std::string>> lines = programLines(run);
-    if (!lines) {
-        return base::within(std::move(lines).error(), file);
-    }
-    for (const std::string& line : *lines) {
+    RETRO_TRY(auto lines, base::within(programLines(run), file));
+    for (const std::string& line : lines) {
         context.say(line);
     }
     return {};

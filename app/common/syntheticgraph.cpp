@@ -49,8 +49,7 @@ graph::ValueId addNode(graph::GraphBuilder& builder, const std::string& op, cons
 
 base::Result<graph::Graph> chainAndResidualGraph(std::size_t nodes)
 {
-    graph::GraphBuilder builder("chain_and_residual");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("chain_and_residual", 13);
     graph::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, kEntryWidth});
     std::array<float, kEntryWidth * kEntryWidth> weights{};
     for (std::size_t i = 0; i < weights.size(); ++i) {

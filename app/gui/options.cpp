@@ -11,9 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <iterator>
 
 namespace retro::app
 {

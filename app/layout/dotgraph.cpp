@@ -6,7 +6,6 @@
 #include <charconv>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 namespace retro::app

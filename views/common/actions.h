@@ -14,6 +14,9 @@
 namespace retro::views
 {
 
+/// A text of an action, marked for translation in the context in which ActionRegistry translates it.
+#define RETRO_ACTION(text) QT_TRANSLATE_NOOP("retro::views::actions", text)
+
 /// What an action is; menus, tool bar, palette, shortcut page and help read it from the registry.
 struct ActionSpec
 {

@@ -73,8 +73,6 @@ public:
     [[nodiscard]] bool isFollowing() const { return m_isFollowing; }
     /// What is painted at present, beside the still picture.
     [[nodiscard]] const trace::MotionFrame& frame() const { return m_frame; }
-    /// How many visits the last frame stood for, while single ones are not shown; else 0.
-    [[nodiscard]] std::uint64_t visitsOfFrame() const { return m_heat.visits; }
     /// The next scene keeps the selected box (or the current one) where it is now; without one it is shown whole.
     void holdSelected();
     /// Words for what is under the pointer.

@@ -5,8 +5,6 @@
 #include "views/graph/graphtools.h"
 #include "views/graph/graphview.h"
 
-#include <utility>
-
 namespace retro::views
 {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/attentionlinks.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/attention/attentioncore.h"
 #include "views/common/paint/theme.h"
 
@@ -64,15 +65,8 @@ std::int64_t headsOf(const tensor::Shape& shape, std::size_t words)
 
 double numberOf(const graph::Node& node, std::string_view name, double otherwise)
 {
-    const auto found = node.attributes.find(name);
-    if (found == node.attributes.end()) {
-        return otherwise;
-    }
-    if (const auto* number = std::get_if<double>(&found->second)) {
-        return *number;
-    }
-    const auto* whole = std::get_if<std::int64_t>(&found->second);
-    return whole != nullptr ? static_cast<double>(*whole) : otherwise;
+    const auto* whole = graph::attributeOf<std::int64_t>(node, name);
+    return whole != nullptr ? static_cast<double>(*whole) : graph::floatAttribute(node, name, otherwise);
 }
 
 /// An attention in one node, of queries, keys and values alone: 1 × heads × words × features each.

@@ -15,7 +15,6 @@
 
 #include <QPainter>
 
-#include <algorithm>
 #include <span>
 
 namespace retro::views

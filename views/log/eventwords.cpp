@@ -83,21 +83,12 @@ QString visitWords(const Words& w)
         return logText("is visited");
     }
 }
-QString pushWords(const Words& w) { return logText("onto %1").arg(w.stack()); }
-QString popWords(const Words& w)
-{
-    return w.e.flag == 1 ? logText("off %1: nobody needs it any more").arg(w.stack())
-                         : logText("from %1").arg(w.stack());
-}
-QString enqueueWords(const Words&) { return logText("into the promise queue"); }
-QString dequeueWords(const Words&) { return logText("from the promise queue"); }
 QString landWords(const Words& w)
 {
     const QString from = w.e.other == base::NodeId::kInvalid ? QString() : logText(" from %1").arg(w.node(w.e.other));
     const QString joined = event::isJoined(w.e) ? logText(", first added to the use before it") : QString();
     return w.part() + from + joined + (w.isBranch() ? QString() : w.sum());
 }
-QString takeWords(const Words& w) { return logText("takes %1").arg(w.part()); }
 QString newPromiseWords(const Words& w)
 {
     const bool isKind = w.e.extra >= 0 && w.e.extra <= static_cast<std::int64_t>(event::PromiseKind::Operator);
@@ -106,21 +97,6 @@ QString newPromiseWords(const Words& w)
     return w.e.slot == 1 ? logText("opens %1 (%2): asks for 1 operand").arg(w.promise(), kind)
                          : logText("opens %1 (%2): asks for %3 operands").arg(w.promise(), kind).arg(w.e.slot);
 }
-QString addParentWords(const Words& w) { return logText("%1 will answer %2").arg(w.promise(), w.otherBranch()); }
-QString recordWords(const Words& w) { return logText("search %1 passes through").arg(w.branch()); }
-QString addChildWords(const Words& w) { return logText("%1 is answered by P%2").arg(w.branch()).arg(w.e.other); }
-QString argNodeWords(const Words& w) { return logText("search %1 ends here").arg(w.branch()); }
-/// The operand is a value of the forward pass: its sum is no relevance.
-QString argWords(const Words& w) { return logText("%1 has its operand").arg(w.branch()); }
-QString readyWords(const Words& w) { return logText("%1 has all its operands").arg(w.promise()); }
-QString joinWords(const Words& w) { return logText("search %1 joins %2").arg(w.otherBranch(), w.promise()); }
-QString openWords(const Words& w) { return logText("all parts for %1 have landed").arg(w.promise()); }
-QString completeWords(const Words& w) { return logText("%1 is fulfilled").arg(w.promise()); }
-QString promiseRelevanceWords(const Words& w) { return logText("%1 holds its relevance%2").arg(w.promise(), w.sum()); }
-QString branchRelevanceWords(const Words& w) { return logText("%1 receives%2").arg(w.branch(), w.sum().mid(1)); }
-QString waitWords(const Words& w) { return logText("waits for %1").arg(w.branch()); }
-QString resumeWords(const Words& w) { return logText("no longer waits for %1").arg(w.branch()); }
-QString relevanceWords(const Words& w) { return logText("is known in full%1").arg(w.sum()); }
 QString ruleWords(const Words& w)
 {
     const bool isKnown = w.e.node < w.run.rules.size() && !w.run.rules[w.e.node].rule.empty();
@@ -132,12 +108,6 @@ QString ruleWords(const Words& w)
     const event::LedgerEntry& entry = w.run.ledger[row];
     return logText("%1: %2 in, %3 out").arg(rule, valueText(entry.arrived), valueText(entry.handedOn));
 }
-QString snapshotWords(const Words& w) { return logText("takes its checkpoint%1").arg(w.sum()); }
-QString finishedWords(const Words& w)
-{
-    return w.e.flag == 1 ? logText("the run ends: all checkpoints have been taken") : logText("the run is finished");
-}
-
 QString launchWords(const Words& w)
 {
     const QString where = logText("kernel %1 on stream %2%3")
@@ -194,11 +164,6 @@ QString candidateWords(const Words& w)
              verdict);
 }
 
-QString splitWords(const Words& w)
-{
-    return logText("%1 ends a block here, behind forward operator %2").arg(tryWords(w)).arg(w.e.extra + 1);
-}
-
 QString dropWords(const Words& w)
 {
     const std::string_view reason = event::nameOf(event::reasonOf(w.e));
@@ -216,66 +181,91 @@ QString rebuildWords(const Words& w)
                      .arg(tryWords(w), plannedWords(w), w.node(w.e.branch), cost);
 }
 
-QString computeWords(const Words& w) { return logText("%1 is computed%2").arg(plannedWords(w), w.sum()); }
-
-QString recomputeWords(const Words& w)
+QString wordsOf(const Words& w)
 {
-    return (w.e.extra == 1 ? logText("%1 is computed again, to be freed after use%2")
-                           : logText("%1 is computed again%2"))
-        .arg(plannedWords(w), w.sum());
+    switch (w.e.kind) {
+    case EventKind::Visit:
+        return visitWords(w);
+    case EventKind::Push:
+        return logText("onto %1").arg(w.stack());
+    case EventKind::Pop:
+        return w.e.flag == 1 ? logText("off %1: nobody needs it any more").arg(w.stack())
+                             : logText("from %1").arg(w.stack());
+    case EventKind::Enqueue:
+        return logText("into the promise queue");
+    case EventKind::Dequeue:
+        return logText("from the promise queue");
+    case EventKind::Land:
+        return landWords(w);
+    case EventKind::Take:
+        return logText("takes %1").arg(w.part());
+    case EventKind::NewPromise:
+        return newPromiseWords(w);
+    case EventKind::AddParent:
+        return logText("%1 will answer %2").arg(w.promise(), w.otherBranch());
+    case EventKind::Record:
+        return logText("search %1 passes through").arg(w.branch());
+    case EventKind::AddChild:
+        return logText("%1 is answered by P%2").arg(w.branch()).arg(w.e.other);
+    case EventKind::ArgNode:
+        return logText("search %1 ends here").arg(w.branch());
+    case EventKind::Arg:
+        // The operand is a value of the forward pass: its sum is no relevance.
+        return logText("%1 has its operand").arg(w.branch());
+    case EventKind::Ready:
+        return logText("%1 has all its operands").arg(w.promise());
+    case EventKind::Join:
+        return logText("search %1 joins %2").arg(w.otherBranch(), w.promise());
+    case EventKind::Open:
+        return logText("all parts for %1 have landed").arg(w.promise());
+    case EventKind::Complete:
+        return logText("%1 is fulfilled").arg(w.promise());
+    case EventKind::PromiseRelevance:
+        return logText("%1 holds its relevance%2").arg(w.promise(), w.sum());
+    case EventKind::BranchRelevance:
+        return logText("%1 receives%2").arg(w.branch(), w.sum().mid(1));
+    case EventKind::Wait:
+        return logText("waits for %1").arg(w.branch());
+    case EventKind::Resume:
+        return logText("no longer waits for %1").arg(w.branch());
+    case EventKind::Relevance:
+        return logText("is known in full%1").arg(w.sum());
+    case EventKind::Rule:
+        return ruleWords(w);
+    case EventKind::Snapshot:
+        return logText("takes its checkpoint%1").arg(w.sum());
+    case EventKind::Finished:
+        return w.e.flag == 1 ? logText("the run ends: all checkpoints have been taken")
+                             : logText("the run is finished");
+    case EventKind::Launch:
+        return launchWords(w);
+    case EventKind::Candidate:
+        return candidateWords(w);
+    case EventKind::Split:
+        return logText("%1 ends a block here, behind forward operator %2").arg(tryWords(w)).arg(w.e.extra + 1);
+    case EventKind::Drop:
+        return dropWords(w);
+    case EventKind::Rebuild:
+        return rebuildWords(w);
+    case EventKind::Compute:
+        return logText("%1 is computed%2").arg(plannedWords(w), w.sum());
+    case EventKind::Recompute:
+        return (w.e.extra == 1 ? logText("%1 is computed again, to be freed after use%2")
+                               : logText("%1 is computed again%2"))
+            .arg(plannedWords(w), w.sum());
+    case EventKind::Free:
+        return (event::isMovedOut(w.e) ? logText("%1 leaves memory for its tier") : logText("%1 leaves memory"))
+            .arg(plannedWords(w));
+    case EventKind::Move:
+        return logText("%1 is copied to tier %2").arg(plannedWords(w), tierWords(w));
+    case EventKind::Fetch:
+        return w.isBranch() ? logText("%1 is brought by %2").arg(plannedWords(w), w.promise())
+                            : logText("%1 comes back from tier %2").arg(plannedWords(w), tierWords(w));
+    case EventKind::Buffer:
+        return bufferWords(w);
+    }
+    return {};
 }
-
-QString freeWords(const Words& w)
-{
-    return (event::isMovedOut(w.e) ? logText("%1 leaves memory for its tier") : logText("%1 leaves memory"))
-        .arg(plannedWords(w));
-}
-
-QString moveWords(const Words& w) { return logText("%1 is copied to tier %2").arg(plannedWords(w), tierWords(w)); }
-
-QString fetchWords(const Words& w)
-{
-    return w.isBranch() ? logText("%1 is brought by %2").arg(plannedWords(w), w.promise())
-                        : logText("%1 comes back from tier %2").arg(plannedWords(w), tierWords(w));
-}
-
-using Writer = QString (*)(const Words&);
-constexpr std::array<Writer, event::kEventKindCount> kWriters{visitWords,
-                                                              pushWords,
-                                                              popWords,
-                                                              enqueueWords,
-                                                              dequeueWords,
-                                                              landWords,
-                                                              takeWords,
-                                                              newPromiseWords,
-                                                              addParentWords,
-                                                              recordWords,
-                                                              addChildWords,
-                                                              argNodeWords,
-                                                              argWords,
-                                                              readyWords,
-                                                              joinWords,
-                                                              openWords,
-                                                              completeWords,
-                                                              promiseRelevanceWords,
-                                                              branchRelevanceWords,
-                                                              waitWords,
-                                                              resumeWords,
-                                                              relevanceWords,
-                                                              ruleWords,
-                                                              snapshotWords,
-                                                              finishedWords,
-                                                              launchWords,
-                                                              candidateWords,
-                                                              splitWords,
-                                                              dropWords,
-                                                              rebuildWords,
-                                                              computeWords,
-                                                              recomputeWords,
-                                                              freeWords,
-                                                              moveWords,
-                                                              fetchWords,
-                                                              bufferWords};
 
 } // namespace
 
@@ -284,8 +274,7 @@ QString eventWords(const trace::Run& run, std::uint64_t step)
     if (step >= run.events.size()) {
         return {};
     }
-    const auto kind = static_cast<std::size_t>(run.events[step].kind);
-    return kind < kWriters.size() ? kWriters[kind]({run, run.events[step], step}) : QString();
+    return wordsOf({run, run.events[step], step});
 }
 
 QString eventSentence(const trace::Run& run, std::uint64_t step)

@@ -2,6 +2,7 @@
 #include "views/lut/lutrun.h"
 
 #include "core/event/launchevent.h"
+#include "core/graph/attributes.h"
 #include "core/ops/tablelookup.h"
 
 #include <algorithm>
@@ -21,13 +22,6 @@ std::uint32_t small(std::int64_t extent)
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(extent, 0, 1 << 30));
 }
 
-std::int64_t intOf(const graph::Node& node, const char* name, std::int64_t fallback)
-{
-    const auto at = node.attributes.find(name);
-    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return value != nullptr ? *value : fallback;
-}
-
 /// Reads shapes and attributes of a LUT node. What it finds was bound once; a file that was tampered with gives sizes
 /// that makeSchedule() refuses, or none.
 class RequestReader
@@ -42,7 +36,7 @@ public:
         const tensor::Shape weights = shapeOf(TableLookup::kWeights);
         const tensor::Shape y = outputShape();
         lut::ScheduleRequest& r = layer.request;
-        r.shape.isSequence = intOf(m_node, "sequence", 0) != 0;
+        r.shape.isSequence = graph::intAttribute(m_node, "sequence", 0) != 0;
         const std::size_t own = r.shape.isSequence ? 2 : 1;
         if (x.size() < own || anchors.size() != 3 || weights.empty() || y.empty()) {
             return false;
@@ -58,8 +52,8 @@ public:
         for (std::size_t i = 0; i + own < x.size(); ++i) {
             r.batch *= small(x[i]);
         }
-        r.forwardGroup = std::max(small(intOf(m_node, "forward_group", 32)), 1U);
-        r.backwardGroup = std::max(small(intOf(m_node, "backward_group", 32)), 1U);
+        r.forwardGroup = std::max(small(graph::intAttribute(m_node, "forward_group", 32)), 1U);
+        r.backwardGroup = std::max(small(graph::intAttribute(m_node, "backward_group", 32)), 1U);
         r.realBytes = m_run.facts.precision == "float64" ? 8 : 4;
         readConnections(layer);
         return r.shape.rowBits() <= lut::kMaxRowBits && r.shape.length > 0;

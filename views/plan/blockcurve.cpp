@@ -13,7 +13,6 @@
 #include <QPolygonF>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::views

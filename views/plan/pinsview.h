@@ -31,7 +31,6 @@ public:
 
     [[nodiscard]] PinTableModel& items() const { return *m_items; }
     [[nodiscard]] QTableView& table() const { return *m_table; }
-    [[nodiscard]] QPushButton& clearButton() const { return *m_clear; }
 
 protected:
     void refresh(Changes changes) override;

@@ -11,7 +11,6 @@
 #include <QPixmap>
 
 #include <algorithm>
-#include <cmath>
 
 namespace retro::views
 {

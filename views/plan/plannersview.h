@@ -64,8 +64,7 @@ public:
     [[nodiscard]] QTableView& table() const { return *m_table; }
     [[nodiscard]] QPushButton& button() const { return *m_button; }
     [[nodiscard]] QComboBox& orders() const { return *m_orders; }
-    /// What blocks are counted in, and how many (0 = auto).
-    [[nodiscard]] QComboBox& blockUnits() const { return *m_blockUnits; }
+    /// How many blocks, in what is chosen beside it (0 = auto).
     [[nodiscard]] QSpinBox& blocks() const { return *m_blocks; }
     /// Iterations after which Loop and Scan keep what they carry: kNoLoopCheckpoints = off, 0 = chosen.
     [[nodiscard]] QSpinBox& loops() const { return *m_loops; }

@@ -2,7 +2,6 @@
 #include "views/plan/schedulematrix.h"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

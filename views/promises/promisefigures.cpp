@@ -2,7 +2,6 @@
 #include "views/promises/promisefigures.h"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 namespace retro::views

@@ -2,7 +2,6 @@
 #include "views/timeline/timescale.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::views

@@ -19,27 +19,25 @@ struct Words
 };
 
 constexpr std::array kPropertyWords{
-    Words{"P1", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The tape has one cell per leaf and per node")},
-    Words{"P2", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Every node reads what a forward pass gives")},
-    Words{"P3", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The tape holds the values of a forward pass")},
-    Words{"P4", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Contributions go only to earlier cells")},
-    Words{"P5", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The loop equals the recursion, bit for bit")},
-    Words{"P6", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Skipping what nothing reached changes nothing")},
-    Words{"P7", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Forward and reverse derivatives agree")},
-    Words{"P8", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Each node's reverse rule fits its operator")},
-    Words{"P9", QT_TRANSLATE_NOOP("retro::views::VerificationView", "A cell that gets nothing changes nothing")},
-    Words{"P10", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The order of the nodes does not matter")},
-    Words{"P11", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Rules that conserve keep the total")},
-    Words{"P12", QT_TRANSLATE_NOOP("retro::views::VerificationView", "What leaks is accounted for")},
-    Words{"P13", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Exactly what leads to the score is reached")},
-    Words{"P14", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Every way to the score is counted once")},
-    Words{"gradient", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The gradient is the slope of the score")},
-    Words{"promise", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The promise engine equals the oracle")},
-    Words{"everything saved",
-          QT_TRANSLATE_NOOP("retro::views::VerificationView", "With everything saved, relevance is the same")},
-    Words{"compiled", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The compiled program equals the oracle")},
-    Words{"conservation",
-          QT_TRANSLATE_NOOP("retro::views::VerificationView", "All relevance is at the inputs or in the ledger")},
+    Words{"P1", RETRO_VERIFICATION("The tape has one cell per leaf and per node")},
+    Words{"P2", RETRO_VERIFICATION("Every node reads what a forward pass gives")},
+    Words{"P3", RETRO_VERIFICATION("The tape holds the values of a forward pass")},
+    Words{"P4", RETRO_VERIFICATION("Contributions go only to earlier cells")},
+    Words{"P5", RETRO_VERIFICATION("The loop equals the recursion, bit for bit")},
+    Words{"P6", RETRO_VERIFICATION("Skipping what nothing reached changes nothing")},
+    Words{"P7", RETRO_VERIFICATION("Forward and reverse derivatives agree")},
+    Words{"P8", RETRO_VERIFICATION("Each node's reverse rule fits its operator")},
+    Words{"P9", RETRO_VERIFICATION("A cell that gets nothing changes nothing")},
+    Words{"P10", RETRO_VERIFICATION("The order of the nodes does not matter")},
+    Words{"P11", RETRO_VERIFICATION("Rules that conserve keep the total")},
+    Words{"P12", RETRO_VERIFICATION("What leaks is accounted for")},
+    Words{"P13", RETRO_VERIFICATION("Exactly what leads to the score is reached")},
+    Words{"P14", RETRO_VERIFICATION("Every way to the score is counted once")},
+    Words{"gradient", RETRO_VERIFICATION("The gradient is the slope of the score")},
+    Words{"promise", RETRO_VERIFICATION("The promise engine equals the oracle")},
+    Words{"everything saved", RETRO_VERIFICATION("With everything saved, relevance is the same")},
+    Words{"compiled", RETRO_VERIFICATION("The compiled program equals the oracle")},
+    Words{"conservation", RETRO_VERIFICATION("All relevance is at the inputs or in the ledger")},
 };
 
 } // namespace
@@ -53,9 +51,8 @@ QString plainWords(const CheckedProperty& property)
 
 QString wordOf(Verdict verdict)
 {
-    constexpr std::array kVerdicts{QT_TRANSLATE_NOOP("retro::views::VerificationView", "held"),
-                                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "violated"),
-                                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "not applicable")};
+    constexpr std::array kVerdicts{RETRO_VERIFICATION("held"), RETRO_VERIFICATION("violated"),
+                                   RETRO_VERIFICATION("not applicable")};
     return verificationText(kVerdicts[static_cast<std::size_t>(verdict)]);
 }
 

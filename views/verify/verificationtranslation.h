@@ -3,6 +3,9 @@
 
 #include <QCoreApplication>
 
+/// Marks a text for verificationText().
+#define RETRO_VERIFICATION(text) QT_TRANSLATE_NOOP("retro::views::VerificationView", text)
+
 namespace retro::views
 {
 

@@ -25,14 +25,12 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kChoiceActions{
-    ActionSpec{
-        "edit.undo", QT_TRANSLATE_NOOP("retro::views::actions", "&Undo"),
-        QT_TRANSLATE_NOOP("retro::views::actions",
-                          "Take the last choice back: rules, target, card, cover, breakpoint, pin, plan, region, "
-                          "element or finding set aside"),
-        "undo", "Ctrl+Z"},
-    ActionSpec{"edit.redo", QT_TRANSLATE_NOOP("retro::views::actions", "&Redo"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Choose again what was taken back"), "redo", "Ctrl+Shift+Z"},
+    ActionSpec{"edit.undo", RETRO_ACTION("&Undo"),
+               RETRO_ACTION("Take the last choice back: rules, target, card, cover, breakpoint, pin, plan, region, "
+                            "element or finding set aside"),
+               "undo", "Ctrl+Z"},
+    ActionSpec{"edit.redo", RETRO_ACTION("&Redo"), RETRO_ACTION("Choose again what was taken back"), "redo",
+               "Ctrl+Shift+Z"},
 };
 
 void showChoice(QAction& action, const QString& plain, const QString& named, const QString& name, const QString& none)

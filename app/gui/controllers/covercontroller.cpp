@@ -14,16 +14,13 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kCoverActions{
-    ActionSpec{"cover.brush", QT_TRANSLATE_NOOP("retro::views::actions", "&Cover and see"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Cover pixels of the picture with the mouse and see what the model says then"),
-               "brush", "Ctrl+K", true},
-    ActionSpec{"cover.tag", QT_TRANSLATE_NOOP("retro::views::actions", "Cover the &tag"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Cover the box that the model's card marks"), "tag",
-               "Ctrl+Shift+K"},
-    ActionSpec{"cover.reset", QT_TRANSLATE_NOOP("retro::views::actions", "Uncover &all"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Show the model the whole picture again"), "close",
-               "Ctrl+Backspace"},
+    ActionSpec{"cover.brush", RETRO_ACTION("&Cover and see"),
+               RETRO_ACTION("Cover pixels of the picture with the mouse and see what the model says then"), "brush",
+               "Ctrl+K", true},
+    ActionSpec{"cover.tag", RETRO_ACTION("Cover the &tag"), RETRO_ACTION("Cover the box that the model's card marks"),
+               "tag", "Ctrl+Shift+K"},
+    ActionSpec{"cover.reset", RETRO_ACTION("Uncover &all"), RETRO_ACTION("Show the model the whole picture again"),
+               "close", "Ctrl+Backspace"},
 };
 
 engine::CoverFill fillOf(views::CoverColor color)

@@ -31,15 +31,13 @@ using diagnosis::Finding;
 using views::ActionSpec;
 
 constexpr std::array kDiagnoseActions{
-    ActionSpec{"run.diagnose", QT_TRANSLATE_NOOP("retro::views::actions", "&Diagnose"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Show what may be wrong with this explanation or its model, where, and what to do"),
+    ActionSpec{"run.diagnose", RETRO_ACTION("&Diagnose"),
+               RETRO_ACTION("Show what may be wrong with this explanation or its model, where, and what to do"),
                "check", "Ctrl+D"},
-    ActionSpec{"run.diagnose.deep", QT_TRANSLATE_NOOP("retro::views::actions", "Diagnose dee&ply"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Also run the checks that run the model again"), "check", ""},
-    ActionSpec{"run.diagnose.compare", QT_TRANSLATE_NOOP("retro::views::actions", "Diagnose &beside…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Find what differs from a model, a recorded run or an input that is known to be good"),
+    ActionSpec{"run.diagnose.deep", RETRO_ACTION("Diagnose dee&ply"),
+               RETRO_ACTION("Also run the checks that run the model again"), "check", ""},
+    ActionSpec{"run.diagnose.compare", RETRO_ACTION("Diagnose &beside…"),
+               RETRO_ACTION("Find what differs from a model, a recorded run or an input that is known to be good"),
                "open", ""},
 };
 

@@ -45,10 +45,9 @@ base::Result<engine::RelevanceGraph> writtenGraph(const std::filesystem::path& f
 
 void addExplainerExportAction(views::ActionRegistry& actions)
 {
-    actions.add({"export.explainer", QT_TRANSLATE_NOOP("retro::views::actions", "Explanation as a mo&del…"),
-                 QT_TRANSLATE_NOOP("retro::views::actions",
-                                   "Save forward and relevance pass of these rules as one standard ONNX graph"),
-                 "export", ""});
+    actions.add({"export.explainer", RETRO_ACTION("Explanation as a mo&del…"),
+                 RETRO_ACTION("Save forward and relevance pass of these rules as one standard ONNX graph"), "export",
+                 ""});
 }
 
 ExplainerExport::ExplainerExport(views::ActionRegistry& actions, Asked asked, QWidget& window)

@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 namespace retro::app
 {
@@ -34,19 +33,15 @@ constexpr double kFilmLength = 60; // … which is faster where it would last lo
 
 /// What is written of several views, or of whichever has the keyboard.
 constexpr std::array kGeneralActions{
-    ActionSpec{"export.film", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph ani&mation…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save the run as the graph plays it (films need ffmpeg)"),
-               "export", ""},
-    ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
+    ActionSpec{"export.film", RETRO_ACTION("Export graph ani&mation…"),
+               RETRO_ACTION("Save the run as the graph plays it (films need ffmpeg)"), "export", ""},
+    ActionSpec{"export.pane", RETRO_ACTION("Export t&his pane…"),
+               RETRO_ACTION("Save what the pane that has the keyboard shows"), "export", ""},
+    ActionSpec{"export.all", RETRO_ACTION("Export &all…"),
+               RETRO_ACTION("Save every view in its best format into a folder"), "export", "Ctrl+Shift+E"},
+    ActionSpec{"export.report", RETRO_ACTION("&Report…"),
+               RETRO_ACTION("Save question, answer, heatmap, timeline, ledger and notes as one page of HTML"), "export",
                ""},
-    ActionSpec{"export.all", QT_TRANSLATE_NOOP("retro::views::actions", "Export &all…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Save every view in its best format into a folder"), "export",
-               "Ctrl+Shift+E"},
-    ActionSpec{"export.report", QT_TRANSLATE_NOOP("retro::views::actions", "&Report…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Save question, answer, heatmap, timeline, ledger and notes as one page of HTML"),
-               "export", ""},
 };
 
 QStringList listOf(std::string_view list)

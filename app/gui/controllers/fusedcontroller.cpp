@@ -16,13 +16,11 @@ namespace
 
 constexpr std::array kFusedActions{
     views::ActionSpec{
-        "run.opennode", QT_TRANSLATE_NOOP("retro::views::actions", "&Open this node"),
-        QT_TRANSLATE_NOOP("retro::views::actions",
-                          "Run again and carry relevance through what the selected node stands for, step by step"),
-        "expand", ""},
-    views::ActionSpec{"run.closenode", QT_TRANSLATE_NOOP("retro::views::actions", "&Close this node"),
-                      QT_TRANSLATE_NOOP("retro::views::actions", "Run again without looking inside the selected node"),
-                      "node", ""},
+        "run.opennode", RETRO_ACTION("&Open this node"),
+        RETRO_ACTION("Run again and carry relevance through what the selected node stands for, step by step"), "expand",
+        ""},
+    views::ActionSpec{"run.closenode", RETRO_ACTION("&Close this node"),
+                      RETRO_ACTION("Run again without looking inside the selected node"), "node", ""},
 };
 
 } // namespace

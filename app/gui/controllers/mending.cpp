@@ -10,7 +10,6 @@
 #include <QStringList>
 
 #include <algorithm>
-#include <string_view>
 
 namespace retro::app
 {

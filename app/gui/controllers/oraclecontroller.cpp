@@ -10,11 +10,11 @@ namespace retro::app
 
 void addOracleAction(views::ActionRegistry& actions)
 {
-    actions.add({"run.oracle", QT_TRANSLATE_NOOP("retro::views::actions", "Check against the ora&cle"),
-                 QT_TRANSLATE_NOOP("retro::views::actions",
-                                   "Run a plain loop over every saved value, without promises, and compare all "
-                                   "relevance bit for bit"),
-                 "check", ""});
+    actions.add(
+        {"run.oracle", RETRO_ACTION("Check against the ora&cle"),
+         RETRO_ACTION(
+             "Run a plain loop over every saved value, without promises, and compare all relevance bit for bit"),
+         "check", ""});
 }
 
 OracleController::OracleController(views::ActionRegistry& actions, EngineWorker& engine, QObject* parent)

@@ -28,16 +28,13 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kRuleActions{
-    ActionSpec{"run.changerule", QT_TRANSLATE_NOOP("retro::views::actions", "Change r&ule of this node…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Give the selected node, its type or its scope another rule and run again below it"),
+    ActionSpec{"run.changerule", RETRO_ACTION("Change r&ule of this node…"),
+               RETRO_ACTION("Give the selected node, its type or its scope another rule and run again below it"),
                "node", "Ctrl+U"},
-    ActionSpec{"run.resetrules", QT_TRANSLATE_NOOP("retro::views::actions", "&Take changed rules back"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Run again with the rules of the composite alone"), "undo",
-               ""},
-    ActionSpec{"export.composite", QT_TRANSLATE_NOOP("retro::views::actions", "&Composite…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Write the rules of the next run, with those that were changed, as a composite file"),
+    ActionSpec{"run.resetrules", RETRO_ACTION("&Take changed rules back"),
+               RETRO_ACTION("Run again with the rules of the composite alone"), "undo", ""},
+    ActionSpec{"export.composite", RETRO_ACTION("&Composite…"),
+               RETRO_ACTION("Write the rules of the next run, with those that were changed, as a composite file"),
                "save", ""},
 };
 

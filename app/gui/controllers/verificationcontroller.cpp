@@ -73,49 +73,39 @@ struct PageAction
 
 constexpr std::array kPages{
     PageAction{Page::Properties,
-               {"run.verify.properties", QT_TRANSLATE_NOOP("retro::views::actions", "&Properties"),
-                QT_TRANSLATE_NOOP("retro::views::actions", "Show what must hold on this model and input"), "check",
-                ""}},
+               {"run.verify.properties", RETRO_ACTION("&Properties"),
+                RETRO_ACTION("Show what must hold on this model and input"), "check", ""}},
     PageAction{Page::Invariants,
-               {"run.verify.step", QT_TRANSLATE_NOOP("retro::views::actions", "&At this step"),
-                QT_TRANSLATE_NOOP("retro::views::actions", "Show what must hold at every step, up to the cursor"),
-                "check", ""}},
+               {"run.verify.step", RETRO_ACTION("&At this step"),
+                RETRO_ACTION("Show what must hold at every step, up to the cursor"), "check", ""}},
     PageAction{Page::Addition,
-               {"run.verify.addition", QT_TRANSLATE_NOOP("retro::views::actions", "&Order of addition"),
-                QT_TRANSLATE_NOOP("retro::views::actions",
-                                  "Show the parts of the selected node in the order in which they are added"),
-                "check", ""}},
+               {"run.verify.addition", RETRO_ACTION("&Order of addition"),
+                RETRO_ACTION("Show the parts of the selected node in the order in which they are added"), "check", ""}},
     PageAction{Page::Recursion,
-               {"run.verify.recursion", QT_TRANSLATE_NOOP("retro::views::actions", "&Loop and recursion"),
-                QT_TRANSLATE_NOOP("retro::views::actions", "Show the loop beside the recursion that defines it"),
-                "check", ""}},
+               {"run.verify.recursion", RETRO_ACTION("&Loop and recursion"),
+                RETRO_ACTION("Show the loop beside the recursion that defines it"), "check", ""}},
     PageAction{Page::Nodes,
-               {"run.verify.nodes", QT_TRANSLATE_NOOP("retro::views::actions", "&Nodes"),
-                QT_TRANSLATE_NOOP("retro::views::actions",
-                                  "Show every reverse rule against a difference, and float against double"),
-                "node", ""}},
+               {"run.verify.nodes", RETRO_ACTION("&Nodes"),
+                RETRO_ACTION("Show every reverse rule against a difference, and float against double"), "node", ""}},
     PageAction{Page::Reach,
-               {"run.verify.reach", QT_TRANSLATE_NOOP("retro::views::actions", "&Gradient path"),
-                QT_TRANSLATE_NOOP("retro::views::actions", "Show what a gradient has to visit, and why not the rest"),
-                "node", ""}},
+               {"run.verify.reach", RETRO_ACTION("&Gradient path"),
+                RETRO_ACTION("Show what a gradient has to visit, and why not the rest"), "node", ""}},
     PageAction{Page::Rewrites,
-               {"run.verify.rewrites", QT_TRANSLATE_NOOP("retro::views::actions", "&Rewrites"),
-                QT_TRANSLATE_NOOP("retro::views::actions", "Show what each rewrite of the graph changed"), "node", ""}},
+               {"run.verify.rewrites", RETRO_ACTION("&Rewrites"),
+                RETRO_ACTION("Show what each rewrite of the graph changed"), "node", ""}},
     PageAction{Page::Memory,
-               {"run.verify.storage", QT_TRANSLATE_NOOP("retro::views::actions", "&Store or rebuild"),
-                QT_TRANSLATE_NOOP("retro::views::actions",
-                                  "Choose which tensors a gradient keeps, and see the memory that this takes"),
-                "check", ""}},
+               {"run.verify.storage", RETRO_ACTION("&Store or rebuild"),
+                RETRO_ACTION("Choose which tensors a gradient keeps, and see the memory that this takes"), "check",
+                ""}},
 };
 
 } // namespace
 
 void addVerificationAction(views::ActionRegistry& actions)
 {
-    actions.add({"run.verify", QT_TRANSLATE_NOOP("retro::views::actions", "Verif&y"),
-                 QT_TRANSLATE_NOOP("retro::views::actions",
-                                   "Check the properties of the tape, gradients against differences and the engines "
-                                   "against each other, on this model and input"),
+    actions.add({"run.verify", RETRO_ACTION("Verif&y"),
+                 RETRO_ACTION("Check the properties of the tape, gradients against differences and the engines "
+                              "against each other, on this model and input"),
                  "check", ""});
     for (const PageAction& page : kPages) {
         actions.add(page.action);

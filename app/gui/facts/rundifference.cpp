@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace retro::app
 {
@@ -35,10 +34,9 @@ using views::valueText;
 using views::fonts::px;
 
 constexpr std::array kDifferenceActions{views::ActionSpec{
-    "view.rundifference", QT_TRANSLATE_NOOP("retro::views::actions", "&Where the runs part…"),
-    QT_TRANSLATE_NOOP("retro::views::actions",
-                      "Compare the relevance of every value with the run that is held, and name the first node where "
-                      "they part"),
+    "view.rundifference", RETRO_ACTION("&Where the runs part…"),
+    RETRO_ACTION("Compare the relevance of every value with the run that is held, and name the first node where "
+                 "they part"),
     "search", ""}};
 
 /// Relative difference up to which values agree, as `compare` has it.
@@ -391,11 +389,8 @@ base::Result<Comparison> RunDifference::compareSides(const engine::ComparedSide&
         return engine::compare(here, *arrays, kPartingTolerance, stop);
     }
     engine::ComparedSide withRules = *arrays;
-    auto rules = engine::rulesFor(*here.run, there.composite.toStdString(), stop);
-    if (!rules) {
-        return base::within(std::move(rules).error(), RunDifference::tr("rules of the other tool").toStdString());
-    }
-    withRules.rules = std::move(rules).value();
+    RETRO_TRY(withRules.rules, base::within(engine::rulesFor(*here.run, there.composite.toStdString(), stop),
+                                            RunDifference::tr("rules of the other tool").toStdString()));
     return engine::compare(here, withRules, kPartingTolerance, stop);
 }
 

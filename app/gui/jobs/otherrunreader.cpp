@@ -22,18 +22,15 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kOtherRunActions{
-    ActionSpec{
-        "view.holdrun", QT_TRANSLATE_NOOP("retro::views::actions", "Hold this run to co&mpare"),
-        QT_TRANSLATE_NOOP("retro::views::actions",
-                          "Keep the heatmap of this run on the right of a line, whatever is run next on the left"),
-        "pin", ""},
-    ActionSpec{"view.otherrun", QT_TRANSLATE_NOOP("retro::views::actions", "Compare &with a run file…"),
-               QT_TRANSLATE_NOOP("retro::views::actions",
-                                 "Show the heatmap of a recorded run on the right of a line, or "
-                                 "where this run parts from the arrays of another tool (.npz)"),
+    ActionSpec{"view.holdrun", RETRO_ACTION("Hold this run to co&mpare"),
+               RETRO_ACTION("Keep the heatmap of this run on the right of a line, whatever is run next on the left"),
+               "pin", ""},
+    ActionSpec{"view.otherrun", RETRO_ACTION("Compare &with a run file…"),
+               RETRO_ACTION("Show the heatmap of a recorded run on the right of a line, or "
+                            "where this run parts from the arrays of another tool (.npz)"),
                "open", ""},
-    ActionSpec{"view.aloneagain", QT_TRANSLATE_NOOP("retro::views::actions", "Show this run &alone"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Take the other run out of the heatmap"), "close", ""},
+    ActionSpec{"view.aloneagain", RETRO_ACTION("Show this run &alone"),
+               RETRO_ACTION("Take the other run out of the heatmap"), "close", ""},
 };
 
 base::Result<views::RunHandle> readHandle(const QString& path, const std::stop_token& stop)

@@ -16,10 +16,9 @@ namespace
 {
 
 constexpr std::array kLiveActions{
-    views::ActionSpec{"file.live", QT_TRANSLATE_NOOP("retro::views::actions", "Runs from note&books…"),
-                      QT_TRANSLATE_NOOP("retro::views::actions",
-                                        "List the runs that a running Python session sends, and take them or not"),
-                      "open", ""},
+    views::ActionSpec{"file.live", RETRO_ACTION("Runs from note&books…"),
+                      RETRO_ACTION("List the runs that a running Python session sends, and take them or not"), "open",
+                      ""},
 };
 
 } // namespace

@@ -40,8 +40,6 @@ public:
     void addToolAction(const char* id);
     /// An action with its name at the right end, while the bar is not detailed.
     void addExplainTool(const char* id);
-    /// Where what happens now stands in words.
-    [[nodiscard]] NowLine& nowLine() const { return *m_now; }
 
 protected:
     void resizeEvent(QResizeEvent* event) override;

@@ -6,6 +6,7 @@
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/boxes.h"
+#include "views/common/widgets/docktitle.h"
 
 #include <QDockWidget>
 #include <QHBoxLayout>
@@ -16,29 +17,14 @@
 namespace retro::app
 {
 
-namespace
-{
-
-QToolButton* makeButton(const QString& icon, const QString& tip, QWidget* parent)
-{
-    auto* button = new QToolButton(parent);
-    button->setAutoRaise(true);
-    button->setIcon(views::icons::icon(icon));
-    button->setToolTip(tip);
-    button->setAccessibleName(tip);
-    button->setFocusPolicy(Qt::TabFocus);
-    return button;
-}
-
-} // namespace
-
 TabRow::TabRow(QTabBar& tabs, QWidget* parent) : QWidget(parent), m_tabs(&tabs)
 {
     m_buttons = new QWidget(this);
     auto* row = views::makeBox<QHBoxLayout>(m_buttons, {0, 0, views::fonts::px(2), 1}, 0);
-    auto* floatButton = makeButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_buttons);
+    auto* floatButton =
+        views::makeTitleButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_buttons);
     auto* closeButton =
-        makeButton(QStringLiteral("close"), tr("Close this pane (menu Window brings it back)"), m_buttons);
+        views::makeTitleButton(QStringLiteral("close"), tr("Close this pane (menu Window brings it back)"), m_buttons);
     row->addWidget(floatButton);
     row->addWidget(closeButton);
     connect(floatButton, &QToolButton::clicked, this, [this] {

@@ -54,7 +54,6 @@ public:
     void takeWorkspace(const QString& id);
     /// What is to be said of the moment while relevance is on its way; empty = what is said of all of it.
     void setCaption(const QString& caption);
-    [[nodiscard]] bool isOffering() const { return m_isOffer; }
     /// Number of stops.
     static constexpr int kStops = 6;
     [[nodiscard]] bool isRunning() const { return m_stop >= 0; }

@@ -66,10 +66,8 @@ void rememberFilmPlayed() { filmSettings().setValue(kFilmPlayed, true); }
 
 void addTourAction(views::ActionRegistry& actions)
 {
-    actions.add(
-        {"help.tour", QT_TRANSLATE_NOOP("retro::views::actions", "&Tour, 60 s"),
-         QT_TRANSLATE_NOOP("retro::views::actions", "Six stops on the sample: from the picture to covering the tag"),
-         "play", "Shift+F1"});
+    actions.add({"help.tour", RETRO_ACTION("&Tour, 60 s"),
+                 RETRO_ACTION("Six stops on the sample: from the picture to covering the tag"), "play", "Shift+F1"});
 }
 
 TourHost::TourHost(MainWindow& window) : QObject(&window), m_window(window)

@@ -65,11 +65,9 @@ public:
     [[nodiscard]] views::BeforeAfterView& beforeAfter() const { return *m_beforeAfter; }
     [[nodiscard]] views::MemoryView& memory() const { return *m_memory; }
     [[nodiscard]] views::TextView& text() const { return *m_text; }
-    [[nodiscard]] views::WordLayersView& wordLayers() const { return *m_wordLayers; }
 
     /// Arranges the panes for texts, or for everything else; each arrangement is kept while the other one is shown.
     void showTexts(bool isText);
-    [[nodiscard]] bool showsTexts() const { return m_isText; }
     /// Whether another model answers beside this one: without it what was found takes the place of the comparison.
     void showControl(bool hasControl);
 

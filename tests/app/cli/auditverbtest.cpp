@@ -52,12 +52,9 @@ private slots:
     // shows it.
     void auditNamesWhereRelevanceGrows()
     {
-        graph::GraphBuilder builder("difference");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("difference", 18);
         const auto node = [&builder](const char* op, const char* name, std::vector<base::ValueId> inputs) {
-            const base::ValueId result = builder.addResult(std::string(name) + "_out");
-            builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
-            return result;
+            return builder.addOp(op, name, std::move(inputs), std::string(name) + "_out");
         };
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
         const base::ValueId factor =

@@ -29,13 +29,6 @@ nlohmann::json readJson(const QString& path)
                                           : nlohmann::json();
 }
 
-QStringList linesOf(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts)
-                                          : QStringList();
-}
-
 } // namespace
 
 class BatchTest : public QObject
@@ -88,7 +81,7 @@ private slots:
     {
         const Answer answer = explain(m_inputs, "folder", {"--image", "heat.png"});
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
-        const QStringList rows = linesOf(path("folder/index.csv"));
+        const QStringList rows = tests::linesOf(path("folder/index.csv"));
         QCOMPARE(rows.size(), 4);
         QVERIFY(rows[0].startsWith("name,input,status,output,index"));
         int reused = 0;
@@ -173,10 +166,10 @@ private slots:
         list.close();
         const QString input = "@" + list.fileName();
         QVERIFY(explain(input, "shards", {"--shard", "2/2"}).code == 0);
-        QCOMPARE(linesOf(path("shards/index.csv")).size(), 2);
+        QCOMPARE(tests::linesOf(path("shards/index.csv")).size(), 2);
         const Answer rest = explain(input, "shards", {"--shard", "1/2", "--jobs", "2"});
         QVERIFY2(rest.code == 0, qPrintable(rest.err));
-        QCOMPARE(linesOf(path("shards/index.csv")).size(), 4);
+        QCOMPARE(tests::linesOf(path("shards/index.csv")).size(), 4);
         QVERIFY(hasSameRelevance("shards/bad", "shards/bad~2"));
     }
 
@@ -194,7 +187,7 @@ private slots:
             const Answer answer = explain(mixed, output, {"--jobs", jobs});
             QCOMPARE(answer.code, 3);
             QVERIFY2(answer.err.contains("a.npy"), qPrintable(answer.err));
-            const QStringList rows = linesOf(path(output + "/index.csv"));
+            const QStringList rows = tests::linesOf(path(output + "/index.csv"));
             QCOMPARE(rows.size(), 3);
             QVERIFY(rows[1].startsWith("a,") && rows[1].contains("failed: "));
             QVERIFY(rows[2].startsWith("z,") && rows[2].contains(",complete,"));

@@ -3,6 +3,7 @@
 
 #include <QtTest>
 
+#include <QFile>
 #include <QProcess>
 #include <QString>
 #include <QStringList>
@@ -34,6 +35,14 @@ inline Answer runProgram(const QString& name, const QStringList& arguments)
 
 /// Runs the command line.
 inline Answer cli(const QStringList& arguments) { return runProgram(QStringLiteral("retrograde-cli"), arguments); }
+
+/// The lines of a file but empty ones; none where it cannot be read.
+inline QStringList linesOf(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts)
+                                          : QStringList();
+}
 
 /// The command line must end with this code and say all of these words on standard error.
 inline void expectEnd(const QStringList& arguments, int code, const QStringList& words)

@@ -73,9 +73,7 @@ private slots:
 
     void truncatedOnnx()
     {
-        QFile whole(kSample + "clever-hans.onnx");
-        QVERIFY(whole.open(QIODevice::ReadOnly));
-        const QByteArray data = whole.readAll();
+        const QByteArray data = tests::bytesIn(kSample + "clever-hans.onnx");
         const QString file = writeText("cut.onnx", data.left(data.size() / 2));
         expectEnd({"info", file}, 3, {"cut.onnx", "ends"});
     }
@@ -100,8 +98,7 @@ private slots:
 
     void unsupportedOperator()
     {
-        graph::GraphBuilder builder("strange");
-        builder.setOpset("", 13);
+        graph::GraphBuilder builder("strange", 13);
         const auto input = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
         const auto output = builder.addResult("y");
         graph::Node node;
@@ -112,10 +109,8 @@ private slots:
         node.outputs = {output};
         builder.addNode(node);
         builder.addOutput(output);
-        auto graph = std::move(builder).build();
-        QVERIFY(graph.ok());
-        const auto bytes = formats::toOnnx(*graph);
-        QVERIFY(bytes.ok());
+        RETRO_MADE(graph, std::move(builder).build());
+        RETRO_MADE(bytes, formats::toOnnx(*graph));
         QVERIFY(base::writeFile(path("strange.onnx").toStdString(), *bytes).ok());
         expectEnd({"explain", path("strange.onnx"), "--input", "random:1", "--output-dir", path("never")}, 3,
                   {"Frobnicate", "mystery", "13"});
@@ -125,20 +120,17 @@ private slots:
         const Answer passed = cli({"explain", path("strange.onnx"), "--pass-through", "--quiet", "--input", "random:1",
                                    "--output-dir", path("passed")});
         QCOMPARE(passed.code, 0);
-        QVERIFY2(passed.err.contains("warning") && passed.err.contains("mystery"), qPrintable(passed.err));
+        RETRO_SAYS(passed.err, "warning", "mystery");
     }
 
     void aRefusalByANodeNamesTheFile()
     {
-        graph::GraphBuilder builder("pick");
-        builder.setOpset("", 13);
+        graph::GraphBuilder builder("pick", 13);
         const auto rows = builder.addInput("rows", tensor::DType::Float32, tensor::Shape{3});
         const auto place = builder.addInput("place", tensor::DType::Int64, tensor::Shape{1});
-        const auto picked = builder.addResult("picked");
-        builder.addNode({"Gather", "", "pick", "", 13, {rows, place}, {picked}, {}});
+        const auto picked = builder.addOp("Gather", "pick", {rows, place}, "picked");
         builder.addOutput(picked);
-        const auto graph = std::move(builder).build();
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, std::move(builder).build());
         QVERIFY(formats::writeModelFile(path("pick.onnx").toStdString(), *graph).ok());
         const std::int64_t beyond = 7;
         const auto index = tensor::Tensor::of<std::int64_t>({1}, std::span(&beyond, 1));
@@ -428,8 +420,7 @@ private slots:
         const Answer answer =
             cli({"explain", model, "--input", "tokens=" + text, "--output-dir", folder, "--run", run});
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
-        const auto relevance = tensor::readNpy((folder + "/relevance/tokens.npy").toStdString());
-        QVERIFY(relevance.ok());
+        RETRO_MADE(relevance, tensor::readNpy((folder + "/relevance/tokens.npy").toStdString()));
         QCOMPARE(relevance->shape(), (tensor::Shape{1, 10}));
         QCOMPARE(cli({"export", run, "heatmap", "--out", path("text.svg")}).code, 0);
         QFile svg(path("text.svg"));
@@ -470,9 +461,7 @@ private slots:
         QVERIFY2(explained.code == 0, qPrintable(explained.err));
         const Answer answer = cli({"export", run, "report", "--out", path("r.html")});
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
-        QFile file(path("r.html"));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QByteArray html = file.readAll();
+        const QByteArray html = tests::bytesIn(path("r.html"));
         QXmlStreamReader reader(html);
         QString text;
         while (!reader.atEnd()) {
@@ -550,9 +539,7 @@ private slots:
         const QStringList files = filesUnder(path("p/relevance"));
         QVERIFY(files.size() > 20);
         for (const QString& file : files) {
-            QFile first(file);
-            QVERIFY(first.open(QIODevice::ReadOnly));
-            const QByteArray bytes = first.readAll();
+            const QByteArray bytes = tests::bytesIn(file);
             for (const char* other : {"o", "a"}) {
                 QFile second(path(QString(other) + "/relevance/" + QFileInfo(file).fileName()));
                 QVERIFY2(second.open(QIODevice::ReadOnly), qPrintable(second.fileName()));

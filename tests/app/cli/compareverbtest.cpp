@@ -66,13 +66,10 @@ private slots:
         const QString a = path("export-epsilon.retro");
         const Answer parted = cli({"compare", a, theirs, "--rules-b", "epsilon_plus"});
         const QString said(parted.out);
-        QVERIFY2(said.contains("They part at the relevance of input: "), qPrintable(said));
-        QVERIFY2(
-            said.contains("between logits (where relevance starts: not compared, so it may differ, too) and input: "
-                          "11 nodes, not narrowed"),
-            qPrintable(said));
-        QVERIFY2(said.contains("    B        z-plus, epsilon 1e-06    D = x⁺W⁺"), qPrintable(said));
-        QVERIFY2(said.contains("… and 3 more nodes"), qPrintable(said));
+        RETRO_SAYS(said, "They part at the relevance of input: ",
+                   "between logits (where relevance starts: not compared, so it may differ, too) and input: "
+                   "11 nodes, not narrowed",
+                   "    B        z-plus, epsilon 1e-06    D = x⁺W⁺", "… and 3 more nodes");
         const auto json = nlohmann::json::parse(QString(cli({"compare", a, theirs, "--json"}).out).toStdString());
         QCOMPARE(json["parting"]["narrowed"].get<bool>(), false);
         QCOMPARE(json["parting"]["at_start"].get<bool>(), false);

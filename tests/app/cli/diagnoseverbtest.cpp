@@ -14,8 +14,6 @@
 
 #include <QTemporaryDir>
 
-#include <cmath>
-
 using namespace retro;
 using base::ValueId;
 using nlohmann::json;
@@ -29,12 +27,9 @@ namespace
 /// x (1×1×2×2) → Pad with a constant by two on each side → Conv → Flatten.
 graph::Graph padded(float fill, float factor = 1)
 {
-    graph::GraphBuilder builder("padded");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("padded", 17);
     const auto node = [&builder](const char* op, const char* name, std::vector<ValueId> inputs) {
-        const ValueId result = builder.addResult(std::string(name) + "_out");
-        builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(inputs), std::string(name) + "_out");
     };
     const ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 1, 2, 2});
     const std::vector<std::int64_t> pads{0, 0, 2, 2, 0, 0, 2, 2};
@@ -107,8 +102,7 @@ private slots:
         QVERIFY(QDir().mkpath(elsewhere) && QFile::copy(path("bad.retro"), elsewhere + "/bad.retro"));
         const QString run = elsewhere + "/bad.retro";
         const Answer without = cli({"diagnose", run});
-        QVERIFY2(without.out.contains("checks want the model bad.onnx") && without.out.contains("--model FILE"),
-                 qPrintable(without.out));
+        RETRO_SAYS(without.out, "checks want the model bad.onnx", "--model FILE");
         const Answer with = cli({"diagnose", run, "--model", path("bad.onnx")});
         QCOMPARE(with.code, 0);
         QVERIFY2(!with.out.contains("want the model"), qPrintable(with.out));
@@ -153,9 +147,7 @@ private slots:
         const QString moved = elsewhere.filePath("moved.retro");
         QVERIFY(QFile::rename(path("moved.retro"), moved));
         const Answer answer = cli({"diagnose", moved, "--all"});
-        QVERIFY2(answer.out.contains("[flow.unread]"), qPrintable(answer.out));
-        QVERIFY2(answer.out.contains("not run  model.training  the model is not beside the run"),
-                 qPrintable(answer.out));
+        RETRO_SAYS(answer.out, "[flow.unread]", "not run  model.training  the model is not beside the run");
     }
 
     void referenceModelIsMatched()
@@ -204,12 +196,10 @@ private slots:
     void explainSaysASevereFindingAndKeepsAll()
     {
         const Answer bad = explain("bad.onnx", "said.retro");
-        QFile summary(path("said.retro.d/summary.json"));
-        QVERIFY(summary.open(QIODevice::ReadOnly));
-        const json diagnosis = json::parse(summary.readAll().toStdString())["diagnosis"];
+        const json diagnosis =
+            json::parse(tests::bytesIn(path("said.retro.d/summary.json")).toStdString())["diagnosis"];
         QCOMPARE(diagnosis[0]["id"].get<std::string>(), std::string("flow.unread"));
-        QVERIFY2(bad.err.contains("warning: pad 93 %") && bad.err.contains("(diagnose says more)"),
-                 qPrintable(bad.err));
+        RETRO_SAYS(bad.err, "warning: pad 93 %", "(diagnose says more)");
         QVERIFY(!explain("good.onnx", "quiet.retro").err.contains("diagnose"));
     }
 

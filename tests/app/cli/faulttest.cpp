@@ -7,6 +7,8 @@
 // that follow ("end"), so that the program must tidy up with what it gives back. With RETRO_FAULT_ALL=1 each chain of
 // callers fails once, which takes long; RETRO_FAULT_ALL=50 takes every fiftieth of them. A chain that two verbs share,
 // as those before the verb begins, fails in the first verb alone.
+#include "tests/app/cli/cliprogram.h"
+
 #include <QtTest>
 
 #include <QDir>
@@ -31,13 +33,6 @@ const QString kSamples = QStringLiteral(RETRO_SOURCE_DIR "/samples/");
 constexpr int kLongest = 3'600'000;
 /// Allocations of each verb and kind that fail without RETRO_FAULT_ALL.
 constexpr int kSampled = 6;
-
-QStringList linesOf(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts)
-                                          : QStringList();
-}
 
 /// Where runs write: in memory where the system has such a folder and no other is set. Thousands of runs that wait
 /// until a disk has what they wrote take hours.
@@ -129,7 +124,7 @@ class FaultTest : public QObject
         QDir().mkpath(path("out"));
         run(inFolders(arguments, path("out"), path("kept")),
             settings(kind, places, false, QString::number(places.first)));
-        return linesOf(path("log"));
+        return retro::tests::linesOf(path("log"));
     }
 
     /// Lets one allocation fail in a run of its own. What is wrong; empty: nothing is.
@@ -206,7 +201,7 @@ class FaultTest : public QObject
             if (!wrong.isEmpty() || (code != 0 && code != 5)) {
                 return QStringLiteral("%1 %2: exit %3 %4").arg(kind).arg(number).arg(code).arg(wrong);
             }
-            if (isWhole(linesOf(path("log")))) {
+            if (isWhole(retro::tests::linesOf(path("log")))) {
                 return code == 0 ? QString() : QStringLiteral("exit %1 without a fault").arg(code);
             }
         }

@@ -218,8 +218,7 @@ private slots:
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
         const QStringList question{"explain", model, "--input", "random:1", "--json", "--output-dir"};
         QCOMPARE(cli(question + QStringList{path("whole")}).code, 0);
-        const auto whole = tensor::readNpy(path("whole/relevance/image.npy").toStdString());
-        QVERIFY(whole.ok());
+        RETRO_MADE(whole, tensor::readNpy(path("whole/relevance/image.npy").toStdString()));
         const std::vector<QStringList> ways{
             {}, {"--inputs-only"}, {"--engine", "oracle"}, {"--engine", "compiled"}, {"--check-oracle"}};
         for (const QStringList& way : ways) {
@@ -361,8 +360,7 @@ private slots:
         const QString first = QString::fromStdString(answer["passes"][0]["before"][0].get<std::string>());
         QVERIFY2(said.out.contains("− " + first + "\n"), qPrintable(said.out));
         const Answer about = cli({"info", kSample + "clever-hans.onnx", "--diff"});
-        QVERIFY2(about.out.contains("− BatchNormalization /stem/input/norm/BatchNormalization\n"),
-                 qPrintable(about.out));
+        RETRO_SAYS(about.out, "− BatchNormalization /stem/input/norm/BatchNormalization\n");
     }
 
     void operatorsThatAGradientDoesNotVisitHaveAReason()

@@ -41,8 +41,7 @@ graph::Node node(const char* op, std::vector<graph::ValueId> inputs, std::vector
 /// x · W + b, or x · V, then a Relu.
 graph::Subgraph branch(bool hasBias)
 {
-    graph::GraphBuilder builder("branch");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("branch", 17);
     const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto w = builder.addConstant(hasBias ? "W" : "V", tests::wavy({4, 4}, hasBias ? 1 : 2));
     const auto h = builder.addResult("h");
@@ -58,13 +57,6 @@ graph::Subgraph branch(bool hasBias)
     }
     builder.addOutput(y);
     return {std::make_shared<const graph::Graph>(std::move(builder).build().value()), 1};
-}
-
-QStringList linesOf(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts)
-                                          : QStringList();
 }
 
 } // namespace
@@ -121,8 +113,7 @@ private slots:
         QCOMPARE(info["nodes_inside"].get<int>(), 5);
         QVERIFY((info["operators_inside"] == json{{"MatMul", 2}, {"Add", 1}, {"Relu", 2}}));
         const QString words = cli({"info", file}).out;
-        QVERIFY2(words.contains("5 nodes in the branches and bodies"), qPrintable(words));
-        QVERIFY2(words.contains("37, 36 of them inside"), qPrintable(words));
+        RETRO_SAYS(words, "5 nodes in the branches and bodies", "37, 36 of them inside");
     }
 
     void hiddenValuesAreWritten_data()
@@ -157,7 +148,7 @@ private slots:
         QCOMPARE(made, files);
         const json told = json::parse(answer.out.toStdString());
         QCOMPARE(told["values"].size(), static_cast<std::size_t>(files.size()));
-        QCOMPARE(linesOf(path(folder) + "/values/index.csv").size(), files.size() + 1);
+        QCOMPARE(tests::linesOf(path(folder) + "/values/index.csv").size(), files.size() + 1);
     }
 
     void hiddenValuesAreThoseOfTheModel()
@@ -167,8 +158,7 @@ private slots:
         QVERIFY(tensor::writeNpy(path("x.npy").toStdString(), x).ok());
         QCOMPARE(cli({"run", file, "--input", path("x.npy"), "--output-dir", path("v"), "--values", "block.0.fc"}).code,
                  0);
-        const auto h = tensor::readNpy(path("v/values/_block_block.0_fc_MatMul_output_0.npy").toStdString());
-        QVERIFY(h.ok());
+        RETRO_MADE(h, tensor::readNpy(path("v/values/_block_block.0_fc_MatMul_output_0.npy").toStdString()));
         const Tensor w = tests::wavy({4, 4}, 1);
         for (std::int64_t column = 0; column < 4; ++column) {
             double sum = 0;

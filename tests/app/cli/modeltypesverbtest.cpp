@@ -30,14 +30,11 @@ class ModelTypesVerbTest : public QObject
     /// y = x · factor + factor.
     QString model(const QString& name, DType type, double factor)
     {
-        graph::GraphBuilder builder("line");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("line", 18);
         const auto x = builder.addInput("x", type, tensor::Shape{2});
         const auto c = builder.addConstant("c", Tensor::full(type, {}, factor));
-        const auto scaled = builder.addResult("scaled");
-        const auto y = builder.addResult("y");
-        builder.addNode({"Mul", "", "scale", "", 18, {x, c}, {scaled}, {}});
-        builder.addNode({"Add", "", "shift", "", 18, {scaled, c}, {y}, {}});
+        const auto scaled = builder.addOp("Mul", "scale", {x, c}, "scaled");
+        const auto y = builder.addOp("Add", "shift", {scaled, c}, "y");
         builder.declare(y, type, std::nullopt);
         builder.addOutput(y);
         return written(name, std::move(builder).build());
@@ -46,13 +43,10 @@ class ModelTypesVerbTest : public QObject
     /// 1 × 3 × 4 → the same, through Relu, whose name is that of the output; before it an output of integers.
     QString tokens(const QString& name)
     {
-        graph::GraphBuilder builder("tokens");
-        builder.setOpset("", 18);
+        graph::GraphBuilder builder("tokens", 18);
         const auto x = builder.addInput("x", DType::Float32, tensor::Shape{1, 3, 4});
-        const auto label = builder.addResult("label");
-        const auto y = builder.addResult("scores");
-        builder.addNode({"ArgMax", "", "best", "", 18, {x}, {label}, {{"axis", std::int64_t{2}}}});
-        builder.addNode({"Relu", "", "relu", "", 18, {x}, {y}, {}});
+        const auto label = builder.addOp("ArgMax", "best", {x}, "label", {{"axis", std::int64_t{2}}});
+        const auto y = builder.addOp("Relu", "relu", {x}, "scores");
         builder.declare(label, DType::Int64, std::nullopt);
         builder.declare(y, DType::Float32, std::nullopt);
         builder.addOutput(label);
@@ -141,7 +135,7 @@ private slots:
             call += verb == "evaluate" ? QStringList{"--channel-axis", "last"} : QStringList();
             const Answer answer = cli(call);
             QVERIFY2(answer.code == 0, qPrintable(answer.err));
-            QVERIFY2(answer.out.contains(place) && answer.out.contains("score 5"), qPrintable(answer.out));
+            RETRO_SAYS(answer.out, place, "score 5");
             QVERIFY2(answer.err.contains("\"scores\""), qPrintable(verb + ": " + answer.err));
         }
         const QJsonObject verified = json(cli(QStringList{"verify"} + question + QStringList{"--json"}));
@@ -149,9 +143,7 @@ private slots:
         QCOMPARE(target.value("place").toObject().value("class").toInt(), 2);
         const Answer batch = cli({"explain", file, "--input", path("in"), "--output-dir", path("batch")});
         QVERIFY2(batch.code == 0, qPrintable(batch.err));
-        QFile index(path("batch/index.csv"));
-        QVERIFY(index.open(QIODevice::ReadOnly));
-        const QByteArray table = index.readAll();
+        const QByteArray table = tests::bytesIn(path("batch/index.csv"));
         QCOMPARE(table.count(",scores,\"token=1,class=2\","), qsizetype{2});
     }
 

@@ -46,12 +46,9 @@ void makeOld(const QString& path)
 /// The same network with other weights, in place of the file.
 void shuffleWeights(const QString& path)
 {
-    const auto model = engine::loadModel(path.toStdString());
-    QVERIFY(model.ok());
-    const auto changed = engine::withShuffledLayers(**model, 2, 3);
-    QVERIFY(changed.ok());
-    const auto bytes = formats::toOnnx(*(*changed)->rewritten.before);
-    QVERIFY(bytes.ok());
+    RETRO_MADE(model, engine::loadModel(path.toStdString()));
+    RETRO_MADE(changed, engine::withShuffledLayers(**model, 2, 3));
+    RETRO_MADE(bytes, formats::toOnnx(*(*changed)->rewritten.before));
     QFile file(path);
     QVERIFY(file.open(QIODevice::WriteOnly));
     file.write(reinterpret_cast<const char*>(bytes->data()), static_cast<qint64>(bytes->size()));
@@ -129,8 +126,7 @@ private slots:
     {
         QFETCH(QString, verb);
         const QStringList call = callOf(verb) + QStringList{"--start", path("st.npy")};
-        const auto outputs = engine::loadModel(path("model.onnx").toStdString());
-        QVERIFY(outputs.ok());
+        RETRO_MADE(outputs, engine::loadModel(path("model.onnx").toStdString()));
         const graph::Graph& graph = *(*outputs)->graph();
         tensor::Shape shape;
         for (const graph::Dimension& one : *graph.value(graph.outputs().front()).shape) {

@@ -17,7 +17,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +39,7 @@ const QString kProgram = QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde-cli");
 /// x → a chain of Relu with these names of nodes and values; all values are outputs.
 QString modelWith(const QString& path, const std::vector<std::string>& names)
 {
-    graph::GraphBuilder builder("g");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("g", 17);
     graph::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     for (const std::string& name : names) {
         graph::Node node;
@@ -194,9 +192,7 @@ private slots:
                     .code == 0);
         const Answer answer = cli({"export", path("r.retro"), what[0], "--out", path(what[1])});
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
-        QFile file(path(what[1]));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QByteArray bytes = file.readAll();
+        const QByteArray bytes = tests::bytesIn(path(what[1]));
         QVERIFY2(!hasControl(bytes), what[1].toUtf8().constData());
         if (what[1].endsWith("svg") || what[1].endsWith("html")) {
             QXmlStreamReader xml(bytes);
@@ -233,8 +229,7 @@ private slots:
         QFETCH(QString, where);
         const Answer answer = shell(QStringLiteral("set -o pipefail; $CLI %1 %2").arg(call, where), m_shared.path());
         QVERIFY2(answer.code == 5, qPrintable(QString::number(answer.code) + answer.err));
-        QVERIFY2(answer.err.contains("standard output: what was to be printed could not be written"),
-                 qPrintable(answer.err));
+        RETRO_SAYS(answer.err, "standard output: what was to be printed could not be written");
     }
 
     // A closed stream's number is not given to a file of results.
@@ -281,8 +276,7 @@ private slots:
     void aFolderThatAnotherProcessHolds()
     {
         QVERIFY(QDir().mkpath(path("o")));
-        const auto held = base::FolderLock::alone(path("o").toStdString());
-        QVERIFY(held.ok());
+        RETRO_MADE(held, base::FolderLock::alone(path("o").toStdString()));
         for (const char* verb : {"run", "explain", "grad", "evaluate"}) {
             expectEnd({verb, path("m.onnx"), "--input", path("i.npy"), "--output-dir", path("o")}, 5,
                       {"another process", "writes results into this folder", "name another folder"});
@@ -296,8 +290,7 @@ private slots:
         QVERIFY(QFile::copy(kInput, path("in/a.npy")));
         const QStringList call{"explain", path("m.onnx"), "--input", path("in"), "--output-dir", path("o")};
         {
-            const auto held = base::FolderLock::together(path("o").toStdString(), "another question");
-            QVERIFY(held.ok());
+            RETRO_MADE(held, base::FolderLock::together(path("o").toStdString(), "another question"));
             expectEnd(call, 5, {"results of another question"});
         }
         QCOMPARE(cli(call).code, 0);

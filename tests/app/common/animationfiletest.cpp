@@ -66,8 +66,7 @@ class AnimationFileTest : public QObject
 private slots:
     void gifShowsWhatWasPutIn()
     {
-        auto file = AnimationFile::open(path("a.gif"), 25);
-        QVERIFY(file.ok());
+        RETRO_MADE(file, AnimationFile::open(path("a.gif"), 25));
         for (int i = 0; i < 5; ++i) {
             QVERIFY((*file)->add(pictureAt(i)).ok());
         }
@@ -105,15 +104,12 @@ private slots:
     /// The first picture is an ordinary PNG; chunks are numbered without a gap.
     void apngHasAllFrames()
     {
-        auto file = AnimationFile::open(path("a.apng"), 10);
-        QVERIFY(file.ok());
+        RETRO_MADE(file, AnimationFile::open(path("a.apng"), 10));
         for (int i = 0; i < 4; ++i) {
             QVERIFY((*file)->add(pictureAt(i)).ok());
         }
         QVERIFY((*file)->finish().ok());
-        QFile stored(m_folder.filePath("a.apng"));
-        QVERIFY(stored.open(QIODevice::ReadOnly));
-        const QByteArray bytes = stored.readAll();
+        const QByteArray bytes = tests::bytesIn(m_folder.filePath("a.apng"));
         QCOMPARE(QImage::fromData(bytes, "PNG").convertToFormat(QImage::Format_RGB32), pictureAt(0));
         quint32 next = 0;
         int frames = 0;
@@ -133,8 +129,7 @@ private slots:
 
     void folderGetsNumberedPictures()
     {
-        auto file = AnimationFile::open(path("frames"), 25, "graph");
-        QVERIFY(file.ok());
+        RETRO_MADE(file, AnimationFile::open(path("frames"), 25, "graph"));
         QVERIFY((*file)->add(pictureAt(0)).ok());
         QVERIFY((*file)->add(pictureAt(1)).ok());
         QVERIFY((*file)->finish().ok());
@@ -163,8 +158,7 @@ private slots:
         FilmRequest request;
         request.visits = std::pair(2U, 4U);
         request.framesPerSecond = 10;
-        const auto moments = filmMoments(*run, request);
-        QVERIFY(moments.ok());
+        RETRO_MADE(moments, filmMoments(*run, request));
         QCOMPARE(moments->size(), std::size_t{31});
         QCOMPARE(moments->front(), static_cast<double>(run->visitStart[2]));
         QCOMPARE(moments->back(), static_cast<double>(run->endOfVisit(4)));
@@ -193,8 +187,7 @@ private slots:
         QCOMPARE(QImage(m_folder.filePath("film/" + names[0])).size(), QSize(600, 300));
         int asked = 0;
         const auto stopped = exportFilm(run, path("stopped.gif"), request, [&asked](double) { return ++asked < 3; });
-        QVERIFY(!stopped.ok());
-        QCOMPARE(stopped.error().code, base::ErrorCode::Cancelled);
+        RETRO_REFUSED(stopped, base::ErrorCode::Cancelled);
         QVERIFY(!QFile::exists(m_folder.filePath("stopped.gif")));
     }
 };

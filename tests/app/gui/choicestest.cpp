@@ -26,8 +26,7 @@ void openWithChoices(app::MainWindow& window)
 {
     window.show();
     window.open({});
-    QVERIFY(settles(window));
-    QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+    RETRO_SETTLES(window);
 }
 
 void press(app::MainWindow& window, const char* id)
@@ -213,16 +212,14 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open(model, {folder.filePath("jug-tagged.png")}, QStringLiteral("epsilon_plus"));
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         views::RunPanel& panel = window.findChild<app::ExplainWorkspace*>()->runPanel();
         engine::Question other = panel.question();
         for (const char* composite : {"epsilon", "epsilon_plus_flat"}) {
             other.composite = composite;
             panel.setQuestion(other);
             emit panel.runRequested();
-            QVERIFY(settles(window));
-            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            RETRO_SETTLES(window);
             QTRY_VERIFY_WITH_TIMEOUT(formats::readCard(card).ok(), 30'000);
             QCOMPARE(QString::fromStdString(formats::readCard(card)->composite), QString(composite));
         }

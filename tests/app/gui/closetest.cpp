@@ -8,7 +8,6 @@
 #include "core/trace/runfile.h"
 #include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
-#include "views/common/paint/style.h"
 
 #include <QDockWidget>
 #include <QProcess>
@@ -28,12 +27,7 @@ class CloseTest : public QObject
     Q_OBJECT
 
 private slots:
-    void initTestCase()
-    {
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
-        views::Style::install(*qApp);
-    }
+    void initTestCase() { tests::keepSettingsIn(m_settings); }
 
     void aJobThatNeverEndsIsLeftBehind()
     {
@@ -58,8 +52,7 @@ private slots:
             window.open({}); // the file waits behind this job
             window.engine().saveRun(tests::makeTinyRun().run, file);
         }
-        const auto run = trace::readRun(file.toStdString());
-        QVERIFY(run.ok());
+        RETRO_MADE(run, trace::readRun(file.toStdString()));
         QCOMPARE(run.value()->eventCount(), tests::makeTinyRun().run->eventCount());
     }
 

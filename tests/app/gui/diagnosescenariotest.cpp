@@ -170,8 +170,7 @@ private slots:
         QVERIFY2(stage.window.lastError().isEmpty(), qPrintable(stage.window.lastError()));
         QVERIFY(stage.window.model().run().eventCount() > 0);
         QVERIFY(stage.found("input.layout") == nullptr);
-        QVERIFY2(stage.window.diagnosis().state().change.contains("(input.layout) is gone"),
-                 qPrintable(stage.window.diagnosis().state().change));
+        RETRO_SAYS(stage.window.diagnosis().state().change, "(input.layout) is gone");
         QVERIFY(QFile::exists(stage.folder.filePath("input.npy"))); // the person's own file stays
         QCOMPARE(tensor::readNpy(stage.path("input.npy")).value().shape(), (tensor::Shape{1, 8, 8, 3}));
     }
@@ -194,12 +193,9 @@ private slots:
         const auto run = stage.window.model().run().graph;
         QVERIFY(stage.press("target.rank", "preview"));
         QVERIFY(QTest::qWaitFor([&] { return !stage.window.diagnosis().isPreviewing(); }, kPatience));
-        auto* preview = stage.pane().currentRow()->findChild<views::PreviewDrawing*>();
-        QVERIFY(preview != nullptr);
+        RETRO_MADE(preview, stage.pane().currentRow()->findChild<views::PreviewDrawing*>());
         QVERIFY2(preview->preview().failure.isEmpty(), qPrintable(preview->preview().failure));
-        QVERIFY2(preview->accessibleName().contains("Not yet taken: --target " + best) &&
-                     preview->accessibleName().contains("target.rank is gone"),
-                 qPrintable(preview->accessibleName()));
+        RETRO_SAYS(preview->accessibleName(), "Not yet taken: --target " + best, "target.rank is gone");
         QVERIFY(!preview->preview().now.isNull() && !preview->preview().after.isNull());
         QVERIFY(preview->preview().now != preview->preview().after);
         QCOMPARE(QString::number(stage.window.model().run().facts.targetIndex.front()), last);

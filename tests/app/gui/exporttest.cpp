@@ -94,8 +94,7 @@ private slots:
         exports->write(path);
         QTRY_VERIFY_WITH_TIMEOUT(wrote.count() + failed.count() == 1, 120'000);
         QCOMPARE(wrote.count(), 1);
-        const auto model = engine::loadModel(path.toStdString());
-        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        RETRO_MADE(model, engine::loadModel(path.toStdString()));
         const graph::Graph& graph = *(*model)->graph();
         QVERIFY(graph.findValue("relevance/image").has_value());
         exports->write(folder.filePath("explainer.png"));
@@ -128,8 +127,7 @@ private slots:
             QCOMPARE(std::string(app::exportOf(*view)->endings), std::string(wanted.formats));
             for (const QString& format : formats) {
                 const QString path = folder.filePath(id + QLatin1Char('.') + format);
-                const auto done = window.exports().write(id, path);
-                QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+                RETRO_MADE(done, window.exports().write(id, path));
                 QVERIFY2(isWhole(path, format), qPrintable(path));
             }
         }
@@ -161,9 +159,7 @@ private slots:
             for (const char* ending : {".svg", ".pdf"}) {
                 const QString path = folder.filePath(id + QLatin1String(ending));
                 QVERIFY(window.exports().write(id, path).ok());
-                QFile file(path);
-                QVERIFY(file.open(QIODevice::ReadOnly));
-                const QByteArray bytes = file.readAll();
+                const QByteArray bytes = tests::bytesIn(path);
                 QVERIFY2(bytes.contains("model_hash: " + reader.text("model_hash").toUtf8()), qPrintable(path));
             }
         }
@@ -209,15 +205,13 @@ private slots:
         window.show();
         window.flush();
         const QString path = folder.filePath("levels.png");
-        const auto done = window.exports().write("export.levels", path);
-        QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+        RETRO_MADE(done, window.exports().write("export.levels", path));
         QVERIFY(!window.exports().write("export.levels", folder.filePath("levels.svg")).ok());
         const QImage levels(path);
         QCOMPARE(levels.format(), QImage::Format_Grayscale16);
         QVERIFY(window.exports().write("export.heatmap", folder.filePath("values.csv")).ok());
-        QFile csv(folder.filePath("values.csv"));
-        QVERIFY(csv.open(QIODevice::ReadOnly));
-        const QStringList lines = QString::fromUtf8(csv.readAll()).split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+        const QStringList lines = QString::fromUtf8(tests::bytesIn(folder.filePath("values.csv")))
+                                      .split(QLatin1Char('\n'), Qt::SkipEmptyParts);
         const double scale = levels.text("scale").toDouble();
         QVERIFY(scale > 0);
         for (int i = 1; i < lines.size(); ++i) { // x, y, relevance

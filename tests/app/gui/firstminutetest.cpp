@@ -93,8 +93,7 @@ private slots:
     {
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("explainer.onnx"));
-        const auto sample = engine::loadModel(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx");
-        QVERIFY(sample.ok());
+        RETRO_MADE(sample, engine::loadModel(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx"));
         engine::ExplainRequest request;
         request.composite = "epsilon_plus";
         QVERIFY(engine::writeRelevanceGraph(file.toStdString(), sample.value(), request, {}).ok());
@@ -250,13 +249,12 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open({});
-        QVERIFY2(statusTexts(window).join(' ').contains(QStringLiteral("Opening")),
-                 qPrintable(statusTexts(window).join(' ')));
+        RETRO_SAYS(statusTexts(window).join(' '), QStringLiteral("Opening"));
         QVERIFY(firstSettles(window));
         const auto count = static_cast<qlonglong>(window.model().graph().runNodeCount());
         const QString nodes = QStringLiteral("%1 nodes").arg(count);
         const QString texts = statusTexts(window).join(' ');
-        QVERIFY2(texts.contains(nodes) && texts.contains(QStringLiteral("Ready")), qPrintable(texts));
+        RETRO_SAYS(texts, nodes, QStringLiteral("Ready"));
         QString panel;
         for (const QLabel* label : window.findChild<app::ExplainWorkspace*>()->runPanel().findChildren<QLabel*>()) {
             panel += label->text() + QLatin1Char('\n');

@@ -168,8 +168,7 @@ private slots:
         QTemporaryDir folder;
         const std::string file = folder.filePath("run.retro").toStdString();
         QVERIFY(trace::writeRun(file, *run).ok());
-        const auto read = trace::readRun(file);
-        QVERIFY(read.ok());
+        RETRO_MADE(read, trace::readRun(file));
         QCOMPARE((*read)->bookmarks.size(), std::size_t{1});
         QCOMPARE((*read)->bookmarks.front().position, std::uint64_t{6});
         w.context.model.clear();

@@ -26,8 +26,7 @@ namespace
 
 graph::Subgraph branch(const char* op)
 {
-    graph::GraphBuilder builder("branch");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("branch", 17);
     const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto y = builder.addResult("y");
     graph::Node node;
@@ -113,8 +112,7 @@ private slots:
         window.resize(1400, 900);
         window.show();
         window.open(write(op + ".onnx", withoutFirst(qPrintable(op), gates)), {"random:1"});
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().run().eventCount() > 0);
         for (const QString& workspace : app::MainWindow::workspaceIds()) {
             window.showWorkspace(workspace);

@@ -7,15 +7,14 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/tabrow.h"
 #include "app/gui/window/workspaces.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/motion.h"
-#include "views/common/paint/style.h"
 
 #include <QAbstractAnimation>
 #include <QAccessible>
 #include <QDockWidget>
 #include <QPointer>
-#include <QSettings>
 #include <QTabBar>
 #include <QTemporaryDir>
 
@@ -136,12 +135,7 @@ class KeyboardTest : public QObject
     Q_OBJECT
 
 private slots:
-    void initTestCase()
-    {
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
-        views::Style::install(*qApp);
-    }
+    void initTestCase() { tests::keepSettingsIn(m_settings); }
 
     void tabReachesEverything_data() { addWorkspaces(); }
 

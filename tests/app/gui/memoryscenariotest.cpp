@@ -39,8 +39,7 @@ QString problemsOf(const app::MainWindow& window)
 /// A model whose one input has `extent` elements.
 QString writeModel(const QTemporaryDir& folder, std::int64_t extent)
 {
-    graph::GraphBuilder builder("wide");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("wide", 13);
     const graph::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{extent});
     const graph::ValueId y = builder.addResult("y");
     graph::Node node;
@@ -79,20 +78,17 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open({});
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         const auto* before = &window.model().run();
         const QString input = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/jug-tagged.png");
         base::MemoryLimit::choose(1); // more than live() may become free: the first job lets go of its tensors later
         window.explainInput(input);
         QVERIFY(settles(window));
-        QVERIFY2(problemsOf(window).contains("are needed, but"), qPrintable(problemsOf(window)));
-        QVERIFY2(problemsOf(window).contains("Allow more memory"), qPrintable(problemsOf(window)));
+        RETRO_SAYS(problemsOf(window), "are needed, but", "Allow more memory");
         QCOMPARE(&window.model().run(), before); // what was shown is still there
         base::MemoryLimit::choose(std::nullopt);
         window.explainInput(input);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(&window.model().run() != before);
         QVERIFY2(problemsOf(window).isEmpty(), qPrintable(problemsOf(window)));
     }
@@ -104,15 +100,13 @@ private slots:
         window.show();
         window.open(writeModel(folder, 1LL << 36), {"zeros"});
         QVERIFY(settles(window));
-        QVERIFY2(problemsOf(window).contains("input 'x' [68719476736]: it needs 274.9 GB"),
-                 qPrintable(problemsOf(window)));
+        RETRO_SAYS(problemsOf(window), "input 'x' [68719476736]: it needs 274.9 GB");
         window.open(writeModel(folder, (1LL << 62) + 1), {"random:1"});
         QVERIFY(settles(window));
         QTRY_VERIFY2_WITH_TIMEOUT(problemsOf(window).contains("input 'x' [4611686018427387905]"),
                                   qPrintable(window.lastError()), 60'000);
         window.open({});
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
     }
 
     void workBesideTheJobsThatThrowsIsAProblem()

@@ -210,8 +210,7 @@ private slots:
     {
         const Stage stage;
         const Tensor bytes = floats({1, 3, 1, 1}, {255, 51, 0});
-        const auto changed = app::rescaled(bytes, stage.card);
-        QVERIFY(changed.ok());
+        RETRO_MADE(changed, app::rescaled(bytes, stage.card));
         QCOMPARE(changed->at(0), 2.0);                       // (1 − 0.5) / 0.25
         QCOMPARE(static_cast<float>(changed->at(1)), -0.1F); // (0.2 − 0.25) / 0.5
         QCOMPARE(changed->at(2), 0.0);

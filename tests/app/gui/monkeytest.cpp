@@ -7,10 +7,8 @@
 
 #include "app/gui/window/mainwindow.h"
 #include "tests/app/gui/settles.h"
-#include "views/common/paint/style.h"
 
 #include <QRandomGenerator>
-#include <QSettings>
 #include <QTemporaryDir>
 
 using namespace retro;
@@ -169,12 +167,7 @@ class MonkeyTest : public QObject
     Q_OBJECT
 
 private slots:
-    void initTestCase()
-    {
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
-        views::Style::install(*qApp);
-    }
+    void initTestCase() { tests::keepSettingsIn(m_settings); }
 
     void theWindowSurvivesAMonkey()
     {

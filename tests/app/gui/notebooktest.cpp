@@ -156,8 +156,7 @@ private slots:
         const QTemporaryDir folder;
         Window w;
         w.pin("kept");
-        auto* all = w.window.findChild<app::ExportAll*>();
-        QVERIFY(all != nullptr);
+        RETRO_MADE(all, w.window.findChild<app::ExportAll*>());
         QSignalSpy said(all, &app::ExportAll::said);
         const QSignalSpy failed(all, &app::ExportAll::failed);
         const QStringList names = all->fileNames();
@@ -220,14 +219,11 @@ private slots:
         const std::uint64_t position = w.window.cursor().position();
         const QString before = w.window.styleSheet();
         const bool wasDark = views::ThemeHub::instance().theme().isDark();
-        const base::Result<void> done = w.window.exportReport(folder.filePath("r.html"));
-        QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+        RETRO_MADE(done, w.window.exportReport(folder.filePath("r.html")));
         QCOMPARE(w.window.cursor().position(), position); // the window stays where it is
         QCOMPARE(w.window.model().position(), position);
         QCOMPARE(views::ThemeHub::instance().theme().isDark(), wasDark);
-        QFile file(folder.filePath("r.html"));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QString html = QString::fromUtf8(file.readAll());
+        const QString html = QString::fromUtf8(tests::bytesIn(folder.filePath("r.html")));
         QString text;
         const QString fault = faultOf(html, text);
         QVERIFY2(fault.isEmpty(), qPrintable(fault));
@@ -257,12 +253,10 @@ private slots:
         run->facts.modelName = "</title><script>alert(1)</script> %1 \x01\xff";
         run->facts.composite = "a\"b'c&d<e>";
         run->facts.labels = {"<i>mug</i>", "&lt;", std::string("z\0z", 3)};
-        auto timeline = trace::Timeline::open(run);
-        QVERIFY(timeline.ok());
+        RETRO_MADE(timeline, trace::Timeline::open(run));
         const views::RunHandle handle{run, std::make_shared<trace::Timeline>(std::move(timeline).value())};
         const std::vector<trace::Note> notes{{1, trace::NoteSubject::Nothing, 0, "]]> <!-- \x02"}};
-        const auto html = app::reportHtml(handle, notes);
-        QVERIFY2(html.ok(), html.ok() ? "" : html.error().text().c_str());
+        RETRO_MADE(html, app::reportHtml(handle, notes));
         QString text;
         const QString fault = faultOf(*html, text);
         QVERIFY2(fault.isEmpty(), qPrintable(fault));

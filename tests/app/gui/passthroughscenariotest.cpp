@@ -27,8 +27,7 @@ namespace
 /// x → Relu → acme.Quantize → Neg.
 QString writeModel(const QTemporaryDir& folder)
 {
-    graph::GraphBuilder builder("strange");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("strange", 17);
     builder.setOpset("acme", 1);
     base::ValueId at = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     const auto then = [&](const char* op, const char* domain, const char* name, std::int64_t opset) {
@@ -97,8 +96,7 @@ private slots:
         QVERIFY(!goOn->isVisible());
         QVERIFY(panel.isVisible());
         QVERIFY(says(panel, QStringLiteral("neither computed nor conserved")));
-        const auto node = window.model().graph().findNode("quantize");
-        QVERIFY(node);
+        RETRO_MADE(node, window.model().graph().findNode("quantize"));
         QCOMPARE(window.model().graph().node(*node).op, std::string("PassThrough"));
     }
 };

@@ -92,8 +92,7 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open(sample("residual-48.json"));
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QCOMPARE(window.workspace().id(), QStringLiteral("plan")); // it holds no values to explain
         window.flush();
         QVERIFY(plans(window));
@@ -119,8 +118,7 @@ private slots:
         const auto kept = std::ranges::find(rows, views::Decision::Keep, &views::ScheduleRow::decision);
         QVERIFY(kept != rows.end());
         const auto value = kept->value;
-        const auto node = window.model().graph().findNode(window.plan().plan()->graph().op(kept->op).name);
-        QVERIFY(node.has_value());
+        RETRO_MADE(node, window.model().graph().findNode(window.plan().plan()->graph().op(kept->op).name));
         window.selection().selectNode(*node);
         window.flush();
         press(window, "plan.recompute");
@@ -139,8 +137,7 @@ private slots:
              {std::pair("export.plan", "plan.svg"), std::pair("export.plan", "plan.png"),
               std::pair("export.plan", "plan.csv"), std::pair("export.plan", "plan.json"),
               std::pair("export.planners", "planners.svg"), std::pair("export.tensors", "tensors.csv")}) {
-            const auto done = window.exports().write(QLatin1String(id), folder.filePath(file));
-            QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+            RETRO_MADE(done, window.exports().write(QLatin1String(id), folder.filePath(file)));
             QVERIFY2(QFileInfo(folder.filePath(file)).size() > 300, file);
         }
     }
@@ -181,10 +178,8 @@ private slots:
 
     void whatContradictsIsRefused()
     {
-        const auto model = engine::loadModel(sample("chain-48.json").toStdString());
-        QVERIFY(model.ok());
-        const auto subject = app::planSubjectOf(jobOf(*model));
-        QVERIFY(subject.ok());
+        RETRO_MADE(model, engine::loadModel(sample("chain-48.json").toStdString()));
+        RETRO_MADE(subject, app::planSubjectOf(jobOf(*model)));
         views::PlanQuestion question;
         question.strategy = views::kUserStrategy;
         question.budget = (*subject)->storeAllPeak;
@@ -215,8 +210,7 @@ private slots:
             QVERIFY(plans(window));
             QVERIFY(QTest::qWaitFor([&] { return window.plan().plan()->result.plan->budget.has_value(); }, kPatience));
             press(window, "plan.run");
-            QVERIFY(settles(window));
-            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            RETRO_SETTLES(window);
             const trace::Run& run = window.model().run();
             QCOMPARE(QString::fromStdString(run.facts.engine), QStringLiteral("plan"));
             const views::ShownPlan& plan = *window.plan().plan();
@@ -227,8 +221,7 @@ private slots:
             }
             // The run panel asks what was answered, so that the oracle compares like with like.
             press(window, "run.oracle");
-            QVERIFY(settles(window));
-            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            RETRO_SETTLES(window);
             QTRY_VERIFY_WITH_TIMEOUT(window.statusBar()->currentMessage().contains(QStringLiteral("equals the oracle")),
                                      kPatience);
             // The plan's step moves the cursor, and the cursor the plan's step.
@@ -246,8 +239,7 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open(file);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.showWorkspace("engine"));
         window.flush();
         const std::uint64_t end = window.model().position();
@@ -282,8 +274,7 @@ private slots:
         auto& panel = *window.findChild<views::RunPanel*>();
         QVERIFY2(runs(panel.question().targets.front().c_str()), qPrintable(window.lastError()));
         press(window, "run.oracle");
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QTRY_VERIFY_WITH_TIMEOUT(window.statusBar()->currentMessage().contains(QStringLiteral("equals the oracle")),
                                  kPatience);
 
@@ -316,12 +307,10 @@ private slots:
         QVERIFY(window.plan().plan() != nullptr);
         const views::ShownPlanPointer plan = window.plan().planOfSteps();
         press(window, "plan.run");
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         const auto first = window.model().sharedRun();
         press(window, "cover.tag");
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         const auto covered = window.model().sharedRun();
         QVERIFY(covered != first);
         QCOMPARE(QString::fromStdString(covered->facts.engine), QStringLiteral("plan"));
@@ -374,8 +363,7 @@ private slots:
 
             const auto before = window.model().sharedRun();
             press(window, "plan.run");
-            QVERIFY(settles(window));
-            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            RETRO_SETTLES(window);
             const trace::Run& run = window.model().run();
             QVERIFY(window.model().sharedRun() != before);
             QCOMPARE(QString::fromStdString(run.facts.engine), QStringLiteral("promise"));
@@ -409,8 +397,7 @@ private slots:
         window.resize(kSize);
         window.show();
         window.open(file);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.showWorkspace("plan"));
         press(window, "go.last");
         window.flush();

@@ -85,8 +85,7 @@ void drop(QWidget& window, const QString& file)
 /// y = last(relu(x)) for rows of three numbers; `last` may be an operator that nobody knows.
 QString writeModel(const QTemporaryDir& folder, const QString& name, const std::string& last)
 {
-    graph::GraphBuilder builder("two");
-    builder.setOpset("", 13);
+    graph::GraphBuilder builder("two", 13);
     graph::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 3});
     for (const std::string& op : {std::string("Relu"), last}) {
         graph::Node node;
@@ -187,8 +186,7 @@ private slots:
         const auto* before = &window.model().run();
         window.actions().at(QStringLiteral("run.oracle")).trigger();
         QVERIFY(window.isBusy());
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QTRY_VERIFY2(status().contains("This run equals the oracle in every bit of 30 values."), qPrintable(status()));
         QVERIFY2(status().contains("    equals the oracle"), qPrintable(status()));
         QCOMPARE(&window.model().run(), before); // the run on screen stays
@@ -216,8 +214,7 @@ private slots:
         QVERIFY(settles(window));
         drop(window, folder.filePath("jug-tagged.png"));
         QVERIFY(window.isBusy());
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().run().eventCount() > 0);
         QVERIFY(!QFile::exists(card));
         runButton(window).click(); // the same question again
@@ -230,8 +227,7 @@ private slots:
         window.actions().at("run.start").trigger();
         QVERIFY(settles(window));
         QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(card), 30'000);
-        const auto kept = formats::readCard(card.toStdString());
-        QVERIFY(kept.ok());
+        RETRO_MADE(kept, formats::readCard(card.toStdString()));
         QCOMPARE(QString::fromStdString(kept->composite), QStringLiteral("epsilon_gamma_box"));
         choose(window, "Rules", "epsilon"); // back to what it was: that is a choice too
         runButton(window).click();
@@ -252,8 +248,7 @@ private slots:
         window.open(model);
         QVERIFY(settles(window));
         drop(window, array);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().run().eventCount() > 0);
         QVERIFY(!QFile::exists(folder.filePath("two.card.json")));
     }
@@ -283,8 +278,7 @@ private slots:
         }
         QVERIFY(open != nullptr && open->isVisibleTo(&panelOf(window)));
         QTest::mouseClick(open, Qt::LeftButton);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(!says(window, {"Recorded run"}));
         QVERIFY(runButton(window).isEnabled());
     }
@@ -293,23 +287,20 @@ private slots:
     {
         const QTemporaryDir folder;
         const QString onnx = writeModel(folder, "two.onnx", "Sigmoid");
-        const auto graph = formats::readModelFile(onnx.toStdString());
-        QVERIFY(graph.ok());
+        RETRO_MADE(graph, formats::readModelFile(onnx.toStdString()));
         const QString json = folder.filePath("two.json");
         QVERIFY(formats::writeModelFile(json.toStdString(), **graph).ok());
         QVERIFY(QFile::remove(onnx));
         app::MainWindow window;
         window.show();
         window.open(json, {"zeros"}, "epsilon");
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         const QString file = folder.filePath("run.retro");
         QVERIFY(trace::writeRun(file.toStdString(), window.model().run()).ok());
         window.open(file);
         QVERIFY(settles(window));
         window.actions().at("run.start").trigger(); // opens the model that lies beside the run
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(!says(window, {"Recorded run"}));
         QVERIFY(says(window, {"two.json"}));
     }
@@ -341,8 +332,7 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open(folder.filePath("clever-hans.onnx"), {folder.filePath("mug.png")});
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().loadState() == views::LoadState::Ready);
         auto* compare = window.findChild<views::CompareView*>();
         compare->flush();
@@ -377,8 +367,7 @@ private slots:
     {
         const QTemporaryDir folder;
         const QString path = writeModel(folder, "two.onnx", "Sigmoid");
-        const auto model = engine::loadModel(path.toStdString());
-        QVERIFY(model.ok());
+        RETRO_MADE(model, engine::loadModel(path.toStdString()));
         app::ExplainJob job;
         job.path = path;
         job.model = *model;

@@ -45,12 +45,9 @@ tensor::Tensor numbers(const tensor::Shape& shape)
 /// Two dense layers as MatMul and Add, a Relu between them; and an input for it.
 QString writeLayers(const QTemporaryDir& folder)
 {
-    graph::GraphBuilder builder("layers");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("layers", 17);
     const auto node = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs) {
-        const base::ValueId result = builder.addResult(name + "_out");
-        builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
-        return result;
+        return builder.addOp(op, name, std::move(inputs), name + "_out");
     };
     base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
     for (const std::string name : {"fc1", "fc2"}) {
@@ -71,14 +68,11 @@ QString writeLayers(const QTemporaryDir& folder)
 /// An Attention node of the standard behind a Relu; and an input for it.
 QString writeAttention(const QTemporaryDir& folder)
 {
-    graph::GraphBuilder builder("attention");
-    builder.setOpset("", 24);
+    graph::GraphBuilder builder("attention", 24);
     const tensor::Shape shape{1, 1, 5, 4};
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, shape);
-    const base::ValueId h = builder.addResult("h");
-    const base::ValueId y = builder.addResult("y");
-    builder.addNode({"Relu", "", "relu", "", 24, {x}, {h}, {}});
-    builder.addNode({"Attention", "", "attend", "", 24, {h, h, h}, {y}, {}});
+    const base::ValueId h = builder.addOp("Relu", "relu", {x}, "h");
+    const base::ValueId y = builder.addOp("Attention", "attend", {h, h, h}, "y");
     builder.addOutput(y);
     const auto graph = std::move(builder).build();
     const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
@@ -264,8 +258,7 @@ private slots:
         auto* graph = stage.window.findChild<views::GraphView*>();
         const auto box = graph->canvas().scene()->boxOf(*stage.node("fc2"));
         const std::unique_ptr<QMenu> menu(graph->makeMenu({views::HitKind::Box, box, false}));
-        auto* close = menu->findChild<QAction*>(QStringLiteral("graph.closenode"));
-        QVERIFY(close != nullptr);
+        RETRO_MADE(close, menu->findChild<QAction*>(QStringLiteral("graph.closenode")));
         close->trigger();
         QVERIFY(stage.settles());
         QCOMPARE(button->text(), QStringLiteral("Open this node"));

@@ -10,7 +10,6 @@
 #include "app/gui/window/workspaces.h"
 #include "core/trace/nodesteps.h"
 #include "tests/app/gui/settles.h"
-#include "views/common/paint/style.h"
 #include "views/common/widgets/breakpointlist.h"
 #include "views/diagnose/diagnoseview.h"
 #include "views/diagnose/findingrow.h"
@@ -133,9 +132,7 @@ private slots:
     void initTestCase()
     {
         QVERIFY(m_settings.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
-        views::Style::install(*qApp);
+        tests::keepSettingsIn(m_settings);
     }
 
     void wrongPicturesAreRefusedByName_data()
@@ -167,8 +164,7 @@ private slots:
         QCOMPARE(window.model().run().eventCount(), events); // the last good run stays
         QVERIFY(!window.shell().problems().list().all().empty());
         window.explainInput(kSamples + QStringLiteral("jug.png"));
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.shell().problems().list().all().empty());
     }
 
@@ -200,8 +196,7 @@ private slots:
         window.open({});
         QVERIFY(settles(window));
         window.explainInput(file);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QCOMPARE(window.model().input().fileName, QStringLiteral("odd.png"));
         window.flush();
     }
@@ -308,8 +303,7 @@ private slots:
         window.resize(size);
         window.show();
         window.open(model);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QCOMPARE(predicted(window), QString(labels.front()).replace(QStringLiteral("\\n"), QStringLiteral("\n")));
         QVERIFY(window.windowTitle().contains(file));
         QVERIFY2(!window.windowTitle().isRightToLeft(), qPrintable(window.windowTitle())); // it ends in our name
@@ -423,8 +417,7 @@ private slots:
         app::MainWindow window;
         showActive(window);
         command(window, QStringLiteral("lut digits"));
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().hasRun());
         press(Qt::Key_4, Qt::ControlModifier | Qt::AltModifier);
         QCOMPARE(window.workspace().id(), QStringLiteral("kernels"));

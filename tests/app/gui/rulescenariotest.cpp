@@ -303,12 +303,11 @@ private slots:
         const QString file = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/npz/zennit.npz");
         QVERIFY(stage.settles());
         stage.window.open(file);
-        auto* dialog = stage.window.findChild<app::RunDifferenceDialog*>();
-        QVERIFY(dialog != nullptr);
+        RETRO_MADE(dialog, stage.window.findChild<app::RunDifferenceDialog*>());
         const auto& label = *dialog->findChild<QLabel*>();
         QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("The runs agree in 1 values")), kPatience);
-        QVERIFY2(label.text().contains(QLatin1String("No value has the name features.0")), qPrintable(label.text()));
-        QVERIFY2(label.text().contains(QLatin1String("Without the batch axis: input")), qPrintable(label.text()));
+        RETRO_SAYS(label.text(), QLatin1String("No value has the name features.0"),
+                   QLatin1String("Without the batch axis: input"));
         stage.window.rules().put(QStringLiteral("op:Conv=gamma:gamma=0.5"));
         QVERIFY(stage.settles());
         QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("They part at the relevance of input")),
@@ -352,15 +351,13 @@ private slots:
         QVERIFY(form != nullptr);
         form->setCurrentText(QStringLiteral("original"));
         QVERIFY2(!(*formula)->text().contains(QLatin1String("where z < 0")), qPrintable((*formula)->text()));
-        auto* gamma = dialog->findChild<QLineEdit*>(QStringLiteral("gamma"));
-        QVERIFY(gamma != nullptr);
+        RETRO_MADE(gamma, dialog->findChild<QLineEdit*>(QStringLiteral("gamma")));
         const QString usual = gamma->text();
         gamma->setText(QStringLiteral("nonsense"));
         QCOMPARE((*formula)->text(), split);
         gamma->setText(usual);
         form->setCurrentText(QStringLiteral("split"));
-        auto* bias = dialog->findChild<QComboBox*>(QStringLiteral("bias"));
-        QVERIFY(bias != nullptr);
+        RETRO_MADE(bias, dialog->findChild<QComboBox*>(QStringLiteral("bias")));
         QCOMPARE(bias->count(), 3);
         bias->setCurrentText(QStringLiteral("zero"));
         QVERIFY2(!(*formula)->text().contains(QLatin1String("γb")), qPrintable((*formula)->text()));
@@ -407,15 +404,13 @@ private slots:
         stage.window.rules().put(QStringLiteral("op:Conv=gamma:gamma=0.5"));
         QVERIFY(stage.settles());
         action.trigger();
-        auto* dialog = stage.window.findChild<app::RunDifferenceDialog*>();
-        QVERIFY(dialog != nullptr);
+        RETRO_MADE(dialog, stage.window.findChild<app::RunDifferenceDialog*>());
         auto& table = *dialog->findChild<QTableWidget*>();
         QTRY_VERIFY_WITH_TIMEOUT(table.rowCount() > 5 && table.isEnabled(), kPatience);
         keepPicture(*dialog, QStringLiteral("rundifference"));
         const QString summary = dialog->findChild<QLabel*>()->text();
-        QVERIFY2(summary.contains(QLatin1String("They part at the relevance of")), qPrintable(summary));
-        QVERIFY2(summary.contains(QLatin1String("here: gamma 0.5")), qPrintable(summary));
-        QVERIFY2(summary.contains(QLatin1String("there: z-plus")), qPrintable(summary));
+        RETRO_SAYS(summary, QLatin1String("They part at the relevance of"), QLatin1String("here: gamma 0.5"),
+                   QLatin1String("there: z-plus"));
         // What is above agrees; the row where they part is chosen.
         const int parting = table.currentRow();
         QVERIFY(parting > 0);
@@ -441,8 +436,7 @@ private slots:
         QVERIFY(stage.settles());
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("mine.json"));
-        const auto saved = stage.window.rules().saveComposite(file);
-        QVERIFY2(saved.ok(), saved.ok() ? "" : saved.error().text().c_str());
+        RETRO_MADE(saved, stage.window.rules().saveComposite(file));
         QVERIFY(stage.isWholePass(qPrintable(file)));
     }
 

@@ -63,8 +63,7 @@ private slots:
         app::MainWindow window;
         for (const app::EmbeddedSample& sample : app::embeddedSamples()) {
             QVERIFY2(window.actions().find(QString::fromLatin1(sample.action)) != nullptr, sample.action);
-            const auto model = app::loadEmbedded(QString::fromLatin1(sample.model));
-            QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+            RETRO_MADE(model, app::loadEmbedded(QString::fromLatin1(sample.model)));
             QVERIFY((*model)->card && !app::defaultInputs(**model).empty());
             QVERIFY(!app::titleOf(sample).isEmpty() && !app::wordsOf(sample).isEmpty());
         }

@@ -34,8 +34,7 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open({});
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().hasRun());
         const std::uint64_t end = window.model().run().eventCount();
         QVERIFY(end > 100);
@@ -60,8 +59,7 @@ private slots:
 
         QTemporaryDir folder;
         for (const char* name : {"heat.png", "heat.svg", "heat.pdf"}) {
-            const auto done = window.exportHeatmap(folder.filePath(name));
-            QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+            RETRO_MADE(done, window.exportHeatmap(folder.filePath(name)));
             QVERIFY2(QFile(folder.filePath(name)).size() > 500, name);
         }
         QVERIFY(!window.exportHeatmap(folder.filePath("no/such/folder/heat.png")).ok());
@@ -99,8 +97,7 @@ private slots:
         app::MainWindow window;
         window.show();
         window.open(file);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QCOMPARE(window.model().run().eventCount(), events);
         window.flush();
     }
@@ -140,10 +137,8 @@ private slots:
 
     void aLargeGraphIsOpenedAndPainted()
     {
-        const auto graph = app::chainAndResidualGraph(20'000);
-        QVERIFY(graph.ok());
-        const auto bytes = formats::toOnnx(*graph);
-        QVERIFY(bytes.ok());
+        RETRO_MADE(graph, app::chainAndResidualGraph(20'000));
+        RETRO_MADE(bytes, formats::toOnnx(*graph));
         QTemporaryDir folder;
         const QString file = folder.filePath("large.onnx");
         QVERIFY(base::writeFile(file.toStdString(), *bytes).ok());
@@ -153,8 +148,7 @@ private slots:
         QElapsedTimer timer;
         timer.start();
         window.open(file);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         window.flush();
         const QImage image = window.grab().toImage();
         if (qEnvironmentVariableIsSet("RETRO_TIMES")) {

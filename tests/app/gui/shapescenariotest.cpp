@@ -27,14 +27,11 @@ namespace
 /// x [N, 3, ?, ?] → mean over rows and columns → y.
 QString writeModel(const QTemporaryDir& folder)
 {
-    graph::GraphBuilder builder("free");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("free", 17);
     const std::vector<graph::Dimension> shape{{std::nullopt, "N"}, {3, ""}, {std::nullopt, "?"}, {std::nullopt, "?"}};
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, std::optional(shape));
-    const base::ValueId mean = builder.addResult("mean");
-    const base::ValueId y = builder.addResult("y");
-    builder.addNode({"GlobalAveragePool", "", "pool", "", 17, {x}, {mean}, {}});
-    builder.addNode({"Flatten", "", "flat", "", 17, {mean}, {y}, {}});
+    const base::ValueId mean = builder.addOp("GlobalAveragePool", "pool", {x}, "mean");
+    const base::ValueId y = builder.addOp("Flatten", "flat", {mean}, "y");
     builder.addOutput(y);
     const auto graph = std::move(builder).build();
     const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();

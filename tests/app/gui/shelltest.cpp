@@ -196,8 +196,7 @@ private slots:
         app::MainWindow window;
         window.show();
         window.resize(1600, 1000);
-        auto* field = window.menuBar()->findChild<app::CommandField*>();
-        QVERIFY(field != nullptr);
+        RETRO_MADE(field, window.menuBar()->findChild<app::CommandField*>());
         QTRY_VERIFY_WITH_TIMEOUT(field->isVisible(), 30'000);
         QTest::mouseClick(field, Qt::LeftButton);
         QVERIFY(window.shell().palette().isVisible());

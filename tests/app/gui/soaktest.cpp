@@ -50,10 +50,8 @@ private slots:
 
     void hundredsOfJumpsLeaveNothingBehind()
     {
-        const auto graph = app::chainAndResidualGraph(kNodes);
-        QVERIFY(graph.ok());
-        const auto bytes = formats::toOnnx(*graph);
-        QVERIFY(bytes.ok());
+        RETRO_MADE(graph, app::chainAndResidualGraph(kNodes));
+        RETRO_MADE(bytes, formats::toOnnx(*graph));
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("long.onnx"));
         QVERIFY(base::writeFile(file.toStdString(), *bytes).ok());

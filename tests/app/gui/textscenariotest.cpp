@@ -79,8 +79,7 @@ private slots:
     void initTestCase()
     {
         views::Style::install(*qApp);
-        const auto file = tests::SmallLanguageModel().write(m_folder.path().toStdString());
-        QVERIFY2(file.ok(), file.ok() ? "" : file.error().text().c_str());
+        RETRO_MADE(file, tests::SmallLanguageModel().write(m_folder.path().toStdString()));
         m_model = QString::fromStdString(file->string());
     }
 
@@ -173,12 +172,9 @@ private slots:
         const QString html = m_folder.filePath(QStringLiteral("a.html"));
         const QString json = m_folder.filePath(QStringLiteral("a.json"));
         for (const QString& file : {html, json, m_folder.filePath(QStringLiteral("a.csv"))}) {
-            const auto written = text.exportTo(file.toStdString());
-            QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+            RETRO_MADE(written, text.exportTo(file.toStdString()));
         }
-        QFile page(json);
-        QVERIFY(page.open(QIODevice::ReadOnly));
-        const QByteArray before = page.readAll();
+        const QByteArray before = tests::bytesIn(json);
         QVERIFY(before.contains("\"links\"") && before.contains("\"heads\"") && before.contains("\"generated\""));
         const QString run = m_folder.filePath(QStringLiteral("text.retro"));
         QSignalSpy saved(&window.engine(), &app::EngineWorker::saved);
@@ -195,9 +191,7 @@ private slots:
         QCOMPARE(again.subject(), text.subject());
         const QString reopened = m_folder.filePath(QStringLiteral("b.json"));
         QVERIFY(again.exportTo(reopened.toStdString()).ok());
-        QFile second(reopened);
-        QVERIFY(second.open(QIODevice::ReadOnly));
-        QCOMPARE(second.readAll(), before);
+        QCOMPARE(tests::bytesIn(reopened), before);
     }
 
     // Panes are arranged for texts while a text is shown, and as before with the next picture.

@@ -6,6 +6,7 @@
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
+#include "tests/app/gui/settles.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/style.h"
@@ -15,7 +16,6 @@
 #include <QDockWidget>
 #include <QHeaderView>
 #include <QLayout>
-#include <QSettings>
 #include <QTemporaryDir>
 
 using namespace retro;
@@ -164,12 +164,7 @@ class TextSizeTest : public QObject
     Q_OBJECT
 
 private slots:
-    void initTestCase()
-    {
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
-        views::Style::install(*qApp);
-    }
+    void initTestCase() { tests::keepSettingsIn(m_settings); }
     void cleanup() { views::setTextSize(1); }
 
     void isTheSameAsInAFreshWindow_data()

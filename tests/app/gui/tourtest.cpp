@@ -190,8 +190,7 @@ private slots:
         QCOMPARE(window.workspace().id(), QStringLiteral("explain"));
         QTRY_VERIFY(host.filmWords().isVisible());
         QVERIFY2(host.filmWords().title().contains(QStringLiteral("says mug")), qPrintable(host.filmWords().title()));
-        QVERIFY2(host.filmWords().text().contains(QStringLiteral("reads the tag")),
-                 qPrintable(host.filmWords().text()));
+        RETRO_SAYS(host.filmWords().text(), QStringLiteral("reads the tag"));
         keepPicture(window, QStringLiteral("film-end"));
         QVERIFY(app::wasFilmPlayed() && app::wasTourOffered());
         clickFilmButton(window, QStringLiteral("Cover the tag"));

@@ -20,7 +20,6 @@
 #include <QTimer>
 
 #include <filesystem>
-#include <memory>
 
 using namespace retro;
 using app::UnsavedWork;
@@ -44,8 +43,7 @@ struct Asked
     void open(const QString& path = {})
     {
         window.open(path);
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
     }
     /// Asks to close it; false where it stays. It is gone for good a little later, where a job has to stop first.
     bool leaves()
@@ -143,8 +141,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!asked.window.isVisible(), tests::kPatience);
         QCOMPARE(saved.size(), 1);
         QCOMPARE(asked.times, 1);
-        const auto recorded = trace::readRecorded(file.toStdString());
-        QVERIFY(recorded.ok());
+        RETRO_MADE(recorded, trace::readRecorded(file.toStdString()));
         QCOMPARE(recorded->notes.size(), std::size_t{1});
         QCOMPARE(recorded->notes.front().text, std::string("remember this"));
         QCOMPARE(recorded->run->bookmarks.size(), std::size_t{1});
@@ -198,7 +195,7 @@ private slots:
             }
         });
         QVERIFY(!asked.leaves());
-        QVERIFY2(words.contains("in no file yet") && words.contains("kept.retro"), qPrintable(words));
+        RETRO_SAYS(words, "in no file yet", "kept.retro");
     }
 
     void aRelativePathIsRememberedAbsolute()
@@ -229,10 +226,7 @@ private slots:
         QVERIFY(settles(asked.window));
         for (const QString& file : {picture, m_folder.filePath("link.png")}) {
             QFile::link(picture, m_folder.filePath("link.png"));
-            const auto done = asked.window.exportHeatmap(file);
-            QVERIFY(!done.ok());
-            QVERIFY2(done.error().text().find("would be written over") != std::string::npos,
-                     done.error().text().c_str());
+            RETRO_REFUSED(asked.window.exportHeatmap(file), "would be written over");
         }
         QSignalSpy failed(&asked.window.engine(), &app::EngineWorker::saveFailed);
         asked.window.saveRunTo(model);

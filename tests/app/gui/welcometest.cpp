@@ -107,8 +107,7 @@ private slots:
         }
         QVERIFY(run != nullptr && run->isVisible());
         run->click();
-        QVERIFY(settles(window));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        RETRO_SETTLES(window);
         QVERIFY(window.model().run().eventCount() > 100);
         QVERIFY2(problems(window).isEmpty(), qPrintable(problems(window).join('\n'))); // the sample adds up
         QVERIFY(window.shell().recent().files().isEmpty());                            // it is no file
@@ -246,8 +245,7 @@ private slots:
         const QString rule = QString::fromStdString(run->rules[node.index()].rule);
         QVERIFY2(!rule.isEmpty() && first.what.contains(QStringLiteral("rule ") + rule), qPrintable(first.what));
         const QString name = QString::fromStdString(run->graph->value(operand).name);
-        QVERIFY2(first.what.contains(name) && first.what.contains(QStringLiteral("is nan at [0")),
-                 qPrintable(first.what));
+        RETRO_SAYS(first.what, name, QStringLiteral("is nan at [0"));
         QVERIFY(first.remedy.contains(QStringLiteral("run to NaN")));
     }
 

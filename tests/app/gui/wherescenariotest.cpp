@@ -158,8 +158,7 @@ private slots:
         auto& view = viewOf<views::RegionView>(window);
         QVERIFY2(region, qPrintable(view.sentence()));
         QVERIFY(region->total > 0.5 * region->arrived); // the tag speaks for the answer
-        const auto value = window.model().graph().findValue("/block4/out/Relu_output_0");
-        QVERIFY(value.has_value());
+        RETRO_MADE(value, window.model().graph().findValue("/block4/out/Relu_output_0"));
         QVERIFY(std::abs(*region->shareOf(*value) - 1) < 1e-4); // all of it passes there
         const std::vector<views::RegionChannel> channels = views::rankedAlong(*region, *value, 1, 64);
         double sum = 0;
@@ -285,8 +284,7 @@ private slots:
         actionOf(window, "go.changedback").trigger();
         QVERIFY(window.cursor().position() < window.cursor().end());
         QCOMPARE(said.count(), 1);
-        QVERIFY2(said.front().front().toString().contains(QStringLiteral("image[0,0,49,31]")),
-                 qPrintable(said.front().front().toString()));
+        RETRO_SAYS(said.front().front().toString(), QStringLiteral("image[0,0,49,31]"));
         const std::uint64_t here = window.cursor().position();
         actionOf(window, "go.changedback").trigger();
         QCOMPARE(window.cursor().position(), here); // it changes once

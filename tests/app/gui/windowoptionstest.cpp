@@ -175,8 +175,7 @@ private slots:
         const QTemporaryDir folder;
         const Answer answer = window({"--action", "cover.reset", "--screenshot", folder.filePath("a.png")});
         QCOMPARE(answer.code, 2);
-        QVERIFY2(answer.err.contains("'cover.reset' is disabled"), qPrintable(answer.err));
-        QVERIFY2(answer.err.contains("Nothing is covered"), qPrintable(answer.err));
+        RETRO_SAYS(answer.err, "'cover.reset' is disabled", "Nothing is covered");
         QVERIFY(!QFile::exists(folder.filePath("a.png")));
     }
 };

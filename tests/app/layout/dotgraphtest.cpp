@@ -44,8 +44,7 @@ private slots:
                                         "  a [op=Conv, flops=1000000000, bytes=4096, label=\"first \\\"layer\\\"\"]\n"
                                         "  a -> b -> d\n  a -> c -> d [label=skip]\n}\n");
         QVERIFY2(outcome.code == 0, qPrintable(outcome.errors));
-        const auto graph = formats::parseGraphJson(outcome.output, "plan.json");
-        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        RETRO_MADE(graph, formats::parseGraphJson(outcome.output, "plan.json"));
         QCOMPARE((*graph)->name(), std::string("plan"));
         QCOMPARE((*graph)->nodeCount(), 4U);
         const graph::Node& first = (*graph)->nodes()[0];

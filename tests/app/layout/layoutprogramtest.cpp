@@ -83,8 +83,7 @@ private slots:
         const Outcome outcome = ask(writeQuestion(input, options));
         QCOMPARE(outcome.code, 0);
         QCOMPARE(outcome.errors, QByteArray());
-        const auto layout = readAnswer(outcome.output, input);
-        QVERIFY2(layout.ok(), layout.ok() ? "" : layout.error().text().c_str());
+        RETRO_MADE(layout, readAnswer(outcome.output, input));
         QCOMPARE(layout->nodes.size(), input.nodeSizes.size());
         QCOMPARE(layout->layers.size(), std::size_t{18}); // three ranks a block
         for (std::size_t e = 0; e < input.edges.size(); ++e) {

@@ -13,31 +13,27 @@ class TrainOptionsTest : public QObject
 private slots:
     void layersAreRead()
     {
-        const auto plain = app::parseLayer("64x6");
-        QVERIFY(plain.ok());
+        RETRO_MADE(plain, app::parseLayer("64x6"));
         QCOMPARE(plain->tables, 64U);
         QCOMPARE(plain->comparisons, 6U);
         QCOMPARE(plain->outputs, 0U);
         QCOMPARE(plain->rateFactor, 1.0F);
         QVERIFY(!plain->isSequence && !plain->isResidual);
 
-        const auto full = app::parseLayer("seq:16x4x1:+@0.25");
-        QVERIFY(full.ok());
+        RETRO_MADE(full, app::parseLayer("seq:16x4x1:+@0.25"));
         QCOMPARE(full->tables, 16U);
         QCOMPARE(full->comparisons, 4U);
         QCOMPARE(full->codeBits, 1U);
         QCOMPARE(full->rateFactor, 0.25F);
         QVERIFY(full->isSequence && full->isResidual);
 
-        const auto frozen = app::parseLayer("8x3:5@0");
-        QVERIFY(frozen.ok());
+        RETRO_MADE(frozen, app::parseLayer("8x3:5@0"));
         QCOMPARE(frozen->outputs, 5U);
         QCOMPARE(frozen->rateFactor, 0.0F);
         QCOMPARE(app::parseLayer("8x3@1e-2")->rateFactor, 0.01F);
         QVERIFY(frozen->groups.empty());
 
-        const auto sparse = app::parseLayer("seq:8x3x2%0.5@0.25%0.1:5@0.75");
-        QVERIFY2(sparse.ok(), sparse.ok() ? "" : sparse.error().text().c_str());
+        RETRO_MADE(sparse, app::parseLayer("seq:8x3x2%0.5@0.25%0.1:5@0.75"));
         QCOMPARE(sparse->codeBits, 2U);
         QCOMPARE(sparse->outputs, 5U);
         QCOMPARE(sparse->rateFactor, 0.75F);
@@ -76,11 +72,7 @@ private slots:
     {
         QFETCH(QString, text);
         QFETCH(QString, message);
-        const auto layer = app::parseLayer(text.toStdString());
-        QVERIFY(!layer.ok());
-        QCOMPARE(layer.error().code, base::ErrorCode::Usage);
-        const QString said = QString::fromStdString(layer.error().text());
-        QVERIFY2(said.contains(message) && said.contains(text), qPrintable(said));
+        RETRO_REFUSED(app::parseLayer(text.toStdString()), base::ErrorCode::Usage, message, text);
     }
 };
 

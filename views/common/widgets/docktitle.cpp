@@ -18,10 +18,7 @@
 namespace retro::views
 {
 
-namespace
-{
-
-QToolButton* makeButton(const QString& icon, const QString& tip, QWidget* parent)
+QToolButton* makeTitleButton(const QString& icon, const QString& tip, QWidget* parent)
 {
     auto* button = new QToolButton(parent);
     button->setAutoRaise(true);
@@ -31,8 +28,6 @@ QToolButton* makeButton(const QString& icon, const QString& tip, QWidget* parent
     button->setFocusPolicy(Qt::TabFocus);
     return button;
 }
-
-} // namespace
 
 DockTitle::DockTitle(QDockWidget& dock) : QWidget(&dock), m_dock(dock)
 {
@@ -48,8 +43,9 @@ DockTitle::DockTitle(QDockWidget& dock) : QWidget(&dock), m_dock(dock)
     m_tools = new QHBoxLayout;
     m_tools->setSpacing(fonts::px(2));
     row->addLayout(m_tools);
-    auto* floatButton = makeButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_bar);
-    auto* closeButton = makeButton(QStringLiteral("close"), tr("Close this pane (menu Window brings it back)"), m_bar);
+    auto* floatButton = makeTitleButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_bar);
+    auto* closeButton =
+        makeTitleButton(QStringLiteral("close"), tr("Close this pane (menu Window brings it back)"), m_bar);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(0);
     buttons->addWidget(floatButton);

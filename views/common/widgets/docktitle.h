@@ -6,6 +6,7 @@
 class QDockWidget;
 class QHBoxLayout;
 class QLabel;
+class QToolButton;
 
 namespace retro::views
 {
@@ -46,5 +47,8 @@ private:
     QLabel* m_hint = nullptr;
     bool m_isHintShown = true;
 };
+
+/// A button of a title: an icon, with `tip` as its name, too.
+[[nodiscard]] QToolButton* makeTitleButton(const QString& icon, const QString& tip, QWidget* parent);
 
 } // namespace retro::views
