@@ -181,8 +181,7 @@ private slots:
         view.editAt(kRelu);
         QCOMPARE(context.list.entries().size(), std::size_t{1});
         auto* table = view.findChild<QTableView*>();
-        auto* editor = table->viewport()->findChild<QLineEdit*>();
-        QVERIFY(editor != nullptr);
+        RETRO_MADE(editor, table->viewport()->findChild<QLineEdit*>());
         QCOMPARE(editor->text(), QStringLiteral("node stem/relu1"));
         editor->setText(QStringLiteral("node stem/relu1 in search"));
         QTest::keyClick(editor, Qt::Key_Return);

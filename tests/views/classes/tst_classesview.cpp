@@ -120,9 +120,8 @@ private slots:
         for (const QString& format : QStringLiteral("csv png svg pdf html").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("c.") + format).toStdString()).ok());
         }
-        QFile file(folder.filePath(QStringLiteral("c.csv")));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        QVERIFY(file.readAll().startsWith("class,name,probability,score\n0,mug,0.97"));
+        QVERIFY(tests::bytesIn(folder.filePath(QStringLiteral("c.csv")))
+                    .startsWith("class,name,probability,score\n0,mug,0.97"));
     }
 
     void aClassCanBeChosen()
@@ -144,8 +143,7 @@ private slots:
         QTest::keyClick(pane, Qt::Key_Return);
         QCOMPARE(wanted.count(), 2);
         QCOMPARE(wanted.back().front().toLongLong(), pane->answer().best[1].index);
-        QVERIFY2(pane->accessibleDescription().contains(QStringLiteral("to explain jug")),
-                 qPrintable(pane->accessibleDescription()));
+        RETRO_SAYS(pane->accessibleDescription(), QStringLiteral("to explain jug"));
         for (int i = 0; i < 5; ++i) {
             QTest::keyClick(pane, Qt::Key_Up);
         }

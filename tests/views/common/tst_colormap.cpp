@@ -62,8 +62,7 @@ private slots:
 
     void namedPalettes()
     {
-        const auto bwr = ColorMap::find(QStringLiteral("bwr"));
-        QVERIFY(bwr.ok());
+        RETRO_MADE(bwr, ColorMap::find(QStringLiteral("bwr")));
         QCOMPARE(bwr->at(-1), qRgb(0, 0, 255));
         QCOMPARE(bwr->at(1), qRgb(255, 0, 0));
         QCOMPARE(bwr->table().size(), std::size_t{256});
@@ -86,8 +85,7 @@ private slots:
 
     void stopsOfTheUser()
     {
-        const auto map = ColorMap::find(QStringLiteral("000, 40:f00, ffffff"));
-        QVERIFY(map.ok());
+        RETRO_MADE(map, ColorMap::find(QStringLiteral("000, 40:f00, ffffff")));
         QCOMPARE(map->table()[0], qRgb(0, 0, 0));
         QCOMPARE(map->table()[0x40], qRgb(255, 0, 0));
         QCOMPARE(map->table()[255], qRgb(255, 255, 255));
@@ -110,8 +108,7 @@ private slots:
     {
         QFETCH(QString, text);
         const auto map = ColorMap::find(text);
-        QVERIFY(!map.ok());
-        QCOMPARE(map.error().code, retro::base::ErrorCode::Usage);
+        RETRO_REFUSED(map, retro::base::ErrorCode::Usage);
         QVERIFY(map.error().message.find("seismic") != std::string::npos);
     }
 };

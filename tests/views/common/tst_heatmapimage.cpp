@@ -50,8 +50,7 @@ private slots:
     {
         const std::vector<float> values{1, 2, 3, 4, 10, 20, 30, 40};
         const Tensor first = Tensor::of<float>({1, 2, 2, 2}, values);
-        const auto plane = channelSum(first);
-        QVERIFY(plane.ok());
+        RETRO_MADE(plane, channelSum(first));
         QCOMPARE(plane->width, 2);
         QCOMPARE(plane->values, (std::vector<double>{11, 22, 33, 44}));
         const auto last = channelSum(Tensor::of<float>({2, 2, 2}, values), 0, true);
@@ -174,15 +173,11 @@ private slots:
         QVERIFY(!reader.read().isNull());
         const auto svg = pathIn(folder, "a.svg");
         QVERIFY(writeFigure(svg, figure, 20).ok());
-        QFile text(QString::fromStdString(svg.string()));
-        QVERIFY(text.open(QIODevice::ReadOnly));
-        const QByteArray content = text.readAll();
+        const QByteArray content = retro::tests::bytesIn(QString::fromStdString(svg.string()));
         QVERIFY(content.contains("<svg") && content.contains("for mug") && content.contains("model: tiny"));
         const auto pdf = pathIn(folder, "a.pdf");
         QVERIFY(writeFigure(pdf, figure, 20).ok());
-        QFile book(QString::fromStdString(pdf.string()));
-        QVERIFY(book.open(QIODevice::ReadOnly));
-        QVERIFY(book.readAll().startsWith("%PDF-"));
+        QVERIFY(retro::tests::bytesIn(QString::fromStdString(pdf.string())).startsWith("%PDF-"));
     }
 
     void unwritablePlacesAreRefused()
@@ -190,9 +185,7 @@ private slots:
         const QTemporaryDir folder;
         const HeatmapFigure figure = makeFigure();
         for (const char* name : {"none/a.png", "none/a.svg", "none/a.pdf"}) {
-            const auto result = writeFigure(pathIn(folder, name), figure, 4);
-            QVERIFY(!result.ok());
-            QCOMPARE(result.error().code, retro::base::ErrorCode::Output);
+            RETRO_REFUSED(writeFigure(pathIn(folder, name), figure, 4), retro::base::ErrorCode::Output);
         }
         const auto ending = writeFigure(pathIn(folder, "a.bmp"), figure, 4);
         QCOMPARE(ending.error().code, retro::base::ErrorCode::Usage);
@@ -207,8 +200,7 @@ private slots:
         image.setPixelColor(1, 2, Qt::white);
         const auto path = pathIn(folder, "p.png");
         QVERIFY(writePicture(path, image).ok());
-        const auto picture = decodePicture(path);
-        QVERIFY(picture.ok());
+        RETRO_MADE(picture, decodePicture(path));
         QCOMPARE(picture->width, 5);
         QCOMPARE(picture->rgb.size(), std::size_t{45});
         QCOMPARE(toImage(*picture), image);
@@ -228,9 +220,7 @@ private slots:
         QVERIFY(file.open(QIODevice::WriteOnly));
         file.write("this is not a picture");
         file.close();
-        const auto result = decodePicture(text);
-        QVERIFY(!result.ok());
-        QVERIFY(result.error().text().find("text.png") != std::string::npos);
+        RETRO_REFUSED(decodePicture(text), "text.png");
     }
 
     void tensorsBecomePictures()

@@ -317,8 +317,7 @@ private slots:
         QVERIFY(figure.here->onObject && figure.control->onObject);
         QVERIFY(std::abs(*figure.control->onObject - 144.0 / (kSide * kSide - 25)) < 1e-6);
         const QString spoken = view.findChild<ComparePane*>()->accessibleDescription();
-        QVERIFY2(spoken.contains(QStringLiteral("Object: ")), qPrintable(spoken));
-        QVERIFY2(spoken.contains(QStringLiteral("Rest: ")), qPrintable(spoken));
+        RETRO_SAYS(spoken, QStringLiteral("Object: "), QStringLiteral("Rest: "));
         const CompareLayout three = layoutCompare(figure, {280, 600});
         CompareFigure two = figure;
         two.here->onObject.reset();
@@ -350,8 +349,7 @@ private slots:
         context.showTinyRun();
         view.setAbsent(QStringLiteral("control.onnx: the file is missing"));
         view.flush();
-        QVERIFY2(sentenceOf(view).contains(QStringLiteral("control.onnx: the file is missing")),
-                 qPrintable(sentenceOf(view)));
+        RETRO_SAYS(sentenceOf(view), QStringLiteral("control.onnx: the file is missing"));
         QCOMPARE(context.model.loadState(), LoadState::Ready);
         view.setControl(makeControl());
         view.flush();

@@ -134,8 +134,7 @@ private slots:
         });
         stage.view.step(1);
         QCoreApplication::processEvents(); // the row is laid out with its drawing
-        auto* drawing = stage.view.currentRow()->findChild<EvidenceDrawing*>();
-        QVERIFY(drawing != nullptr);
+        RETRO_MADE(drawing, stage.view.currentRow()->findChild<EvidenceDrawing*>());
         QVERIFY2(drawing->accessibleName().contains(QStringLiteral("conv2 90")), qPrintable(drawing->accessibleName()));
         // The bar of the place is there, in the colour of an alarm, and higher than the other one.
         const QImage picture = drawing->grab().toImage();
@@ -197,9 +196,7 @@ private slots:
         }
         QVERIFY2(isRows ? red == 0 : red > 20, qPrintable(QString::number(red)));
         const QString words = drawing.accessibleName();
-        QVERIFY2(
-            words.contains(isRows ? QStringLiteral("reference z-plus") : QString::fromStdString(evidence.chart.title)),
-            qPrintable(words));
+        RETRO_SAYS(words, isRows ? QStringLiteral("reference z-plus") : QString::fromStdString(evidence.chart.title));
         const QImage page = imageOfChart(evidence.chart, theme());
         QVERIFY(!page.isNull() && page.width() > 900);
         const QRectF place(0, 0, 320, heightOfChart(evidence.chart));

@@ -346,15 +346,4 @@ base::NodeId nodeNamed(const views::RunHandle& handle, const char* name)
     return *node;
 }
 
-std::uint64_t endOfFirst(const views::RunHandle& handle, event::Mode mode, std::uint32_t from)
-{
-    const std::vector<event::Mode>& modes = handle.timeline->series().mode;
-    for (std::uint32_t visit = from; visit < modes.size(); ++visit) {
-        if (modes[visit] == mode) {
-            return handle.run->endOfVisit(visit);
-        }
-    }
-    return handle.run->eventCount();
-}
-
 } // namespace retro::tests

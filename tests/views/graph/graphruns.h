@@ -31,7 +31,4 @@ namespace retro::tests
 /// The node of that name, which must exist.
 [[nodiscard]] base::NodeId nodeNamed(const views::RunHandle& handle, const char* name);
 
-/// Position after the first visit in a mode, counted from `from`.
-[[nodiscard]] std::uint64_t endOfFirst(const views::RunHandle& handle, event::Mode mode, std::uint32_t from = 0);
-
 } // namespace retro::tests

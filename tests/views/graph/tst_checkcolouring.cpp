@@ -24,11 +24,7 @@ base::NodeId nodeOf(tests::TinyNode node) { return base::NodeId(std::uint32_t{no
 std::shared_ptr<const GraphScene> sceneOf(const RunHandle& handle, bool isClosed)
 {
     const auto book = makeBook(handle.run, handle.run->graph, BoxMetrics::ofFonts());
-    auto made = makeScene(book, std::vector<bool>(book->groupDepths.size(), isClosed));
-    if (!made.ok()) {
-        qFatal("%s", made.error().text().c_str());
-    }
-    return std::move(made).value();
+    return tests::made(makeScene(book, std::vector<bool>(book->groupDepths.size(), isClosed)));
 }
 
 /// Every kind of answer: good, in doubt, wrong, a kink, not checked.

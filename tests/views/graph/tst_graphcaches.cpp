@@ -156,11 +156,9 @@ private slots:
         const LayoutCaches caches{nullptr, std::make_shared<const layout::LayoutFolder>(folder.path().toStdString())};
         const auto book = makeBook(run.run, run.run->graph, BoxMetrics::ofFonts());
         const std::vector<bool> open(book->groupDepths.size(), false);
-        const auto first = makeScene(book, open, {}, Constants::Shown, caches);
-        QVERIFY(first.ok());
+        RETRO_MADE(first, makeScene(book, open, {}, Constants::Shown, caches));
         QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
-        const auto again = makeScene(book, open, {}, Constants::Shown, caches);
-        QVERIFY(again.ok());
+        RETRO_MADE(again, makeScene(book, open, {}, Constants::Shown, caches));
         QVERIFY((*again)->layout.nodes == (*first)->layout.nodes);
         QVERIFY((*again)->layout.edgePoints == (*first)->layout.edgePoints);
         QVERIFY((*again)->layout.nodeLayers == (*first)->layout.nodeLayers);
@@ -173,8 +171,7 @@ private slots:
         QVERIFY(file.seek(200));
         file.write("broken");
         file.close();
-        const auto repaired = makeScene(book, open, {}, Constants::Shown, caches);
-        QVERIFY(repaired.ok());
+        RETRO_MADE(repaired, makeScene(book, open, {}, Constants::Shown, caches));
         QVERIFY((*repaired)->layout.nodes == (*first)->layout.nodes);
     }
 

@@ -19,11 +19,7 @@ namespace
 std::shared_ptr<const GraphScene> sceneOf(const RunHandle& handle, bool isClosed)
 {
     const auto book = makeBook(handle.run, handle.run->graph, BoxMetrics::ofFonts());
-    auto made = makeScene(book, std::vector<bool>(book->groupDepths.size(), isClosed));
-    if (!made.ok()) {
-        qFatal("%s", made.error().text().c_str());
-    }
-    return std::move(made).value();
+    return tests::made(makeScene(book, std::vector<bool>(book->groupDepths.size(), isClosed)));
 }
 
 /// "epsilon 1e-06: 5, z-plus: 41": what is in the legend, with its boxes.

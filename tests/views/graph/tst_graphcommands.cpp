@@ -23,7 +23,6 @@
 #include "views/graph/graphtools.h"
 #include "views/graph/graphview.h"
 
-#include <algorithm>
 #include <memory>
 
 using namespace retro;

@@ -57,8 +57,7 @@ private slots:
         GraphView view(context.model, context.cursor, context.selection);
         context.model.setRun(tests::makeTransformerRun());
         const QString path = fileName(QStringLiteral("view.") + ending);
-        const auto done = view.exportTo(path.toStdString());
-        QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+        RETRO_MADE(done, view.exportTo(path.toStdString()));
         const QByteArray content = contentOf(path);
         QVERIFY(content.startsWith(magic));
         QVERIFY(content.size() > 2000);

@@ -102,8 +102,7 @@ private slots:
                 QVERIFY(!views::describeNode(stage.context.model, node).isEmpty());
                 QVERIFY(stage.context.model.valueOf(node).isValid());
                 for (const char* ending : {"svg", "json", "dot", "png"}) {
-                    const auto done = stage.view.exportTo(folder.filePath(QStringLiteral("g.") + ending).toStdString());
-                    QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+                    RETRO_MADE(done, stage.view.exportTo(folder.filePath(QStringLiteral("g.") + ending).toStdString()));
                 }
                 ++drawn;
             }

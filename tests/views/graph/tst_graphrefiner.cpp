@@ -27,11 +27,7 @@ constexpr int kPatience = 60'000;
 std::shared_ptr<const GraphScene> openScene(const RunHandle& handle)
 {
     const auto book = makeBook(handle.run, handle.run->graph, BoxMetrics::ofFonts());
-    auto made = makeScene(book, std::vector<bool>(book->groupDepths.size(), false));
-    if (!made.ok()) {
-        qFatal("%s", made.error().text().c_str());
-    }
-    return std::move(made).value();
+    return tests::made(makeScene(book, std::vector<bool>(book->groupDepths.size(), false)));
 }
 
 /// A view of a run, shown, whose note about refining can be read.

@@ -25,11 +25,7 @@ std::shared_ptr<const GraphBook> bookOf(const RunHandle& handle)
 
 std::shared_ptr<const GraphScene> sceneOf(const std::shared_ptr<const GraphBook>& book, const std::vector<bool>& closed)
 {
-    auto scene = makeScene(book, closed);
-    if (!scene.ok()) {
-        qFatal("%s", scene.error().text().c_str());
-    }
-    return std::move(scene).value();
+    return tests::made(makeScene(book, closed));
 }
 
 std::shared_ptr<const GraphScene> openScene(const RunHandle& handle)
@@ -238,8 +234,7 @@ private slots:
         std::stop_source stop;
         stop.request_stop();
         const auto scene = makeScene(bookOf(tests::makeTinyRun()), {false, false, false}, stop.get_token());
-        QVERIFY(!scene.ok());
-        QCOMPARE(scene.error().code, base::ErrorCode::Cancelled);
+        RETRO_REFUSED(scene, base::ErrorCode::Cancelled);
     }
 };
 

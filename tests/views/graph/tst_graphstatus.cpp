@@ -22,11 +22,7 @@ struct Shot
     {
         const auto book = makeBook(handle.run, handle.run->graph, BoxMetrics::ofFonts());
         closed.resize(book->groupDepths.size(), false);
-        auto made = makeScene(book, closed);
-        if (!made.ok()) {
-            qFatal("%s", made.error().text().c_str());
-        }
-        scene = std::move(made).value();
+        scene = tests::made(makeScene(book, closed));
     }
     GraphStatus at(std::uint64_t position)
     {

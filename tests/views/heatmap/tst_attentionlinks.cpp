@@ -127,13 +127,10 @@ private slots:
         QVERIFY(tests::colorCount(picture) > 20);
         QTemporaryDir folder;
         for (const QString& ending : QStringLiteral("png svg pdf html csv npy jpg").split(QLatin1Char(' '))) {
-            const auto written = view.exportTo(folder.filePath("text." + ending).toStdString());
-            QVERIFY2(written.ok(), written ? "" : written.error().text().c_str());
+            RETRO_MADE(written, view.exportTo(folder.filePath("text." + ending).toStdString()));
             QVERIFY(QFileInfo(folder.filePath("text." + ending)).size() > 100);
         }
-        QFile page(folder.filePath(QStringLiteral("text.html")));
-        QVERIFY(page.open(QIODevice::ReadOnly));
-        const QByteArray text = page.readAll();
+        const QByteArray text = tests::bytesIn(folder.filePath(QStringLiteral("text.html")));
         QVERIFY(text.contains("<svg") && text.contains("<td>word5</td>"));
     }
 

@@ -318,8 +318,7 @@ private slots:
         tests::TinyContext context;
         HeatmapView view(context.model, context.cursor, context.selection);
         view.show();
-        auto* row = view.findChild<ControlRow*>();
-        QVERIFY(row != nullptr);
+        RETRO_MADE(row, view.findChild<ControlRow*>());
         for (const int width : {1300, 900, 520, 420, 330, view.minimumSizeHint().width()}) {
             view.resize(width, 400);
             QCoreApplication::processEvents();
@@ -520,9 +519,8 @@ private slots:
         }
         QCOMPARE(QImageReader(folder.filePath(QStringLiteral("heatmap.png"))).text(QStringLiteral("rules")),
                  QStringLiteral("epsilon_plus"));
-        QFile table(folder.filePath(QStringLiteral("heatmap.csv")));
-        QVERIFY(table.open(QIODevice::ReadOnly));
-        const QList<QByteArray> lines = table.readAll().trimmed().split('\n');
+        const QList<QByteArray> lines =
+            tests::bytesIn(folder.filePath(QStringLiteral("heatmap.csv"))).trimmed().split('\n');
         QCOMPARE(lines.size(), qsizetype{1} + tests::kTinySide * tests::kTinySide);
         QCOMPARE(lines[0], QByteArray("x,y,relevance"));
         QVERIFY(lines[2].startsWith("1,0,"));

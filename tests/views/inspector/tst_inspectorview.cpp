@@ -127,8 +127,7 @@ private slots:
         values[7] = 3;
         const auto count = static_cast<std::int64_t>(values.size());
         run->values[run->graph->inputs()[0].index()] = tensor::Tensor::of<float>({1, count}, values);
-        auto timeline = trace::Timeline::open(run);
-        QVERIFY(timeline.ok());
+        RETRO_MADE(timeline, trace::Timeline::open(run));
         tests::ViewContext context;
         context.model.setRun({run, std::make_shared<trace::Timeline>(std::move(timeline).value())});
         InspectorView view(context.model, context.cursor, context.selection);
@@ -139,8 +138,7 @@ private slots:
         const auto* stats = view.findChild<StatsPane*>();
         QVERIFY(stats->accessibleDescription().isEmpty());
         QTRY_VERIFY_WITH_TIMEOUT(!view.isComputing(), 30'000);
-        QVERIFY2(stats->accessibleDescription().contains(QLatin1String("maximum 3")),
-                 qPrintable(stats->accessibleDescription()));
+        RETRO_SAYS(stats->accessibleDescription(), QLatin1String("maximum 3"));
         view.setTab(InspectorView::Tab::Relevance); // a small tensor, at once
         QVERIFY(!view.isComputing());
     }

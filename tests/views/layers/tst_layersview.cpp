@@ -161,9 +161,8 @@ private slots:
         for (const QString& format : QStringLiteral("png svg pdf csv").split(QLatin1Char(' '))) {
             QVERIFY(view.exportTo(folder.filePath(QStringLiteral("l.") + format).toStdString()).ok());
         }
-        QFile file(folder.filePath(QStringLiteral("l.csv")));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        QVERIFY(file.readAll().startsWith("layer,node,share\nClass scores,head/fc,1\n"));
+        QVERIFY(tests::bytesIn(folder.filePath(QStringLiteral("l.csv")))
+                    .startsWith("layer,node,share\nClass scores,head/fc,1\n"));
     }
 
     void looks_data()

@@ -20,7 +20,6 @@
 #include <QToolButton>
 #include <QTreeWidget>
 #include <cstdlib>
-#include <memory>
 
 using namespace retro;
 using namespace retro::views;

@@ -2,10 +2,10 @@
 #include "tests/views/support/tinyrun.h"
 
 #include "core/graph/graphbuilder.h"
+#include "tests/results.h"
 
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 
 namespace retro::tests
 {
@@ -65,8 +65,7 @@ Tensor relevanceOf(const tensor::Shape& shape, double sum)
 
 graph::Graph makeGraph()
 {
-    graph::GraphBuilder builder("tiny");
-    builder.setOpset("", 17);
+    graph::GraphBuilder builder("tiny", 17);
     const tensor::Shape wide{1, 4, kSide, kSide};
     const auto image = builder.addInput("image", tensor::DType::Float32, tensor::Shape{1, 3, kSide, kSide});
     const auto weight = [&](const char* name, tensor::Shape shape) {
@@ -380,11 +379,7 @@ views::RunHandle makeTinyRun()
     fillShapes(*run);
     fillFacts(*run);
     fillValues(*run);
-    auto timeline = trace::Timeline::open(run);
-    if (!timeline.ok()) {
-        qFatal("the tiny run contradicts itself: %s", timeline.error().text().c_str());
-    }
-    return {run, std::make_shared<trace::Timeline>(std::move(timeline).value())};
+    return {run, std::make_shared<trace::Timeline>(tests::made(trace::Timeline::open(run)))};
 }
 
 views::RunHandle makeTinyGradientRun()

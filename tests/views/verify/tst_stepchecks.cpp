@@ -184,9 +184,8 @@ private slots:
         QVERIFY(question.model);
         std::vector<tensor::Tensor> inputs = question.request.inputs;
         if (sample.startsWith(QLatin1String("planted-word"))) { // tokens are not drawn by chance
-            const auto words = engine::resolveInputs({std::string(RETRO_SOURCE_DIR) + "/samples/planted-word/good.npy"},
-                                                     *question.model->graph(), {}, {});
-            QVERIFY2(words.ok(), words.ok() ? "" : words.error().text().c_str());
+            RETRO_MADE(words, engine::resolveInputs({std::string(RETRO_SOURCE_DIR) + "/samples/planted-word/good.npy"},
+                                                    *question.model->graph(), {}, {}));
             inputs = *words;
         }
         const trace::Run run = recorded(*question.model, std::move(inputs), qPrintable(composite));

@@ -131,8 +131,7 @@ private slots:
         QCOMPARE(stage.column(0), (QStringList{"block1/conv2", "block1/add", "stem/conv1", "stem/relu1", "head/pool"}));
         QCOMPARE(stage.column(2).at(3), QStringLiteral("kink"));
         QCOMPARE(stage.column(3).at(0), QStringLiteral("900"));
-        QVERIFY2(stage.view.message().contains("3 reverse rules compared with differences, 1 at a kink"),
-                 qPrintable(stage.view.message()));
+        RETRO_SAYS(stage.view.message(), "3 reverse rules compared with differences, 1 at a kink");
         stage.table().setCurrentIndex(stage.view.facts().index(1, 0));
         QCOMPARE(stage.context.selection.node(), std::optional(nodeOf(tests::kAdd)));
         QTest::keyClick(&stage.table(), Qt::Key_Return);
@@ -236,9 +235,7 @@ private slots:
         const QString reach = written(Page::Reach);
         QVERIFY2(reach.contains("the outputs do not depend on it"), qPrintable(reach));
         const QString memory = written(Page::Memory);
-        QVERIFY2(memory.contains("value,bytes,cost,mark,form,kept,fallback,reason,node") &&
-                     memory.contains("v1,2048,10,store,"),
-                 qPrintable(memory));
+        RETRO_SAYS(memory, "value,bytes,cost,mark,form,kept,fallback,reason,node", "v1,2048,10,store,");
         const QString invariants = written(Page::Invariants);
         QVERIFY2(invariants.contains("verdict,statement,so_far,node"), qPrintable(invariants));
         stage.view.setStorage(nullptr, "Open a model first.");

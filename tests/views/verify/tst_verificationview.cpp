@@ -239,8 +239,7 @@ private slots:
                               "by Verify: 27 leaves and 29 nodes"}));
         QCOMPARE(after.rows.at(kInvariants + 1).cells.at(2), QStringLiteral("by Verify: the tape has 4,000 cells"));
         QVERIFY(after.rows.at(kInvariants + 2).cells.at(2).contains("Verify checks it")); // P6 was not among them
-        QVERIFY2(linesOf(after).join("\n").contains("most writes into one slot: 2, at "),
-                 qPrintable(linesOf(after).join("\n")));
+        RETRO_SAYS(linesOf(after).join("\n"), "most writes into one slot: 2, at ");
     }
 
     void aBreachIsNamedFromItsStepOn()
@@ -361,9 +360,8 @@ private slots:
             parted << (sheet.role == Role::AlarmText ? sheet.message + linesOf(sheet).join(" ") : QString());
         }
         parted.removeAll(QString());
-        QVERIFY2(parted.join("\n").contains(QString::fromUtf8("✕  part here | b | 2.50000000 | 2.25000000")),
-                 qPrintable(parted.join("\n")));
-        QVERIFY2(parted.join("\n").contains("they parted at step 2"), qPrintable(parted.join("\n")));
+        RETRO_SAYS(parted.join("\n"), QString::fromUtf8("✕  part here | b | 2.50000000 | 2.25000000"),
+                   "they parted at step 2");
     }
 
     void thePageIsRemembered()
@@ -385,11 +383,9 @@ private slots:
         QVERIFY(!stage.view.exportTo(file).ok()); // nothing yet
         stage.view.setVerification(makeVerification());
         QVERIFY(stage.view.exportTo(file).ok());
-        const auto text = base::readTextFile(file, 1 << 20);
-        QVERIFY(text.ok());
+        RETRO_MADE(text, base::readTextFile(file, 1 << 20));
         const QString csv = QString::fromStdString(*text);
-        QVERIFY2(csv.contains("property,statement,verdict,detail,node"), qPrintable(csv));
-        QVERIFY2(csv.contains("violated,the worst is"), qPrintable(csv));
+        RETRO_SAYS(csv, "property,statement,verdict,detail,node", "violated,the worst is");
         QVERIFY(stage.view.exportTo(folder.filePath("properties.json").toStdString()).ok());
         QVERIFY(!stage.view.exportTo(folder.filePath("properties.png").toStdString()).ok());
     }
