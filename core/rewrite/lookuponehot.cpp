@@ -122,13 +122,9 @@ private:
         const Node& node = m_draft.node(id);
         const ValueId made = node.outputs.empty() ? ValueId() : node.outputs[0];
         const std::optional<DType> type = typeOfRows(node);
-        if (!type || !made.isValid() || !goesIntoLayers(made)) {
-            return;
-        }
-        const std::optional<OneHotRows> rows = rowsOf(made);
-        const auto shape = m_shapes.of(made);
-        std::set<ValueId> seen;
-        if (rows && shape && rows->columns <= kMostColumns && isMadeOfInputs(rows->numbers, seen)) {
+        const std::optional<OneHotRows> rows = type && made.isValid() ? rowsOf(made) : std::nullopt;
+        const auto shape = rows ? m_shapes.of(made) : std::nullopt;
+        if (shape && rows->columns <= kMostColumns && goesIntoLayers(made) && isMadeOfInputs(rows->numbers)) {
             replaceRows(id, *rows, *type, static_cast<std::int64_t>(shape->size()));
         }
     }
@@ -153,6 +149,25 @@ private:
     /// Layers with constant weights read the value, moved or not, and nothing else does.
     [[nodiscard]] bool goesIntoLayers(ValueId value) const
     {
+        std::vector<ValueId> open{value};
+        std::set<ValueId> seen{value};
+        bool goes = m_draft.readerCount(value) > 0;
+        while (goes && !open.empty()) {
+            const ValueId next = open.back();
+            open.pop_back();
+            goes = areReadersFit(next, [&](ValueId moved) {
+                if (moved.isValid() && seen.insert(moved).second) {
+                    open.push_back(moved);
+                }
+            });
+        }
+        return goes;
+    }
+
+    /// All that reads the value are layers, or nodes that move it; `take` gets what those make.
+    template <class Take>
+    [[nodiscard]] bool areReadersFit(ValueId value, const Take& take) const
+    {
         const bool isOld = value.index() < m_draft.before().valueCount();
         std::size_t readers = 0;
         for (const graph::Use& use : isOld ? m_draft.before().uses(value) : std::span<const graph::Use>()) {
@@ -162,29 +177,36 @@ private:
             }
             const auto is = [&](const auto& names) { return std::ranges::find(names, node.op) != names.end(); };
             const bool isLayer = is(kReadsRows) && node.inputs.size() > 1 && m_draft.isConstant(node.inputs[1]);
-            const bool isMoved =
-                is(kMoves) && std::ranges::all_of(node.outputs, [this](ValueId moved) {
-                    return !moved.isValid() || m_draft.readerCount(moved) == 0 || goesIntoLayers(moved);
-                });
-            if ((use.slot != 0 && node.op != "Concat") || (!isLayer && !isMoved)) {
+            if ((use.slot != 0 && node.op != "Concat") || (!isLayer && !is(kMoves))) {
                 return false;
+            }
+            if (!isLayer) {
+                std::ranges::for_each(node.outputs, take);
             }
             ++readers;
         }
-        return readers > 0 && readers == m_draft.readerCount(value);
+        return readers == m_draft.readerCount(value);
     }
 
     /// Whole numbers of inputs and constants alone.
-    [[nodiscard]] bool isMadeOfInputs(ValueId value, std::set<ValueId>& seen)
+    [[nodiscard]] bool isMadeOfInputs(ValueId value)
     {
-        const Node* const maker = makerOf(value);
-        if (!value.isValid() || m_draft.isConstant(value) || !seen.insert(value).second) {
-            return true;
+        std::vector<ValueId> open{value};
+        std::set<ValueId> seen;
+        while (!open.empty()) {
+            const ValueId next = open.back();
+            open.pop_back();
+            if (!next.isValid() || m_draft.isConstant(next) || !seen.insert(next).second) {
+                continue;
+            }
+            if (tensor::isFloating(typeOf(next))) {
+                return false;
+            }
+            if (const Node* const maker = makerOf(next); maker != nullptr) {
+                open.insert(open.end(), maker->inputs.begin(), maker->inputs.end());
+            }
         }
-        const bool isWhole = !tensor::isFloating(typeOf(value));
-        return isWhole && (maker == nullptr || std::ranges::all_of(maker->inputs, [&](ValueId operand) {
-                               return isMadeOfInputs(operand, seen);
-                           }));
+        return true;
     }
 
     /// Takes out what made a value that nobody reads now.

@@ -321,6 +321,26 @@ private slots:
         }
     }
 
+    /// On 2^40 ways to a layer; each node is looked at once.
+    void rowsOnManyWaysAreFollowedOnce()
+    {
+        Writer writer;
+        const ValueId values = writer.constant("values", Tensor::of<float>({2}, std::vector<float>{0, 1}));
+        const ValueId begin = whole(writer, "begin", {0});
+        const ValueId end = whole(writer, "end", {1});
+        ValueId rows = writer.node("OneHot", "hot",
+                                   {writer.integers("x", {1, 3}), whole(writer, "depth", {kWords}, true), values});
+        for (int i = 0; i < 40; ++i) {
+            const ValueId both =
+                writer.node("Concat", fmt::format("both{}", i), {rows, rows}, {{"axis", std::int64_t{0}}});
+            rows = writer.node("Slice", fmt::format("first{}", i), {both, begin, end, begin});
+        }
+        writer.output(writer.node("MatMul", "rows", {rows, table(writer)}));
+        const auto model = modelOf(writer.finish());
+        QVERIFY(std::ranges::any_of(model->rewritten.steps,
+                                    [](const auto& step) { return step.name == "look-up-one-hot"; }));
+    }
+
     void rowsThatAreNoTokensStay()
     {
         Writer writer; // they choose rows that are computed
