@@ -220,6 +220,12 @@ Result<void> takeLength(const LoadedModel& model, LanguageQuestion& asked)
         return {};
     }
     if (count < length) {
+        constexpr std::int64_t kMostFilled = 1 << 20;
+        if (length > kMostFilled) {
+            return usageError(fmt::format("the model reads texts of {} tokens, and a text is filled up to {} at most; "
+                                          "give --input {}=FILE.npy",
+                                          length, kMostFilled, nameOfInput(model, asked.language.input)));
+        }
         RETRO_TRY(const std::int64_t id, paddingToken(model, asked));
         asked.padding = length - count;
         const std::vector<std::int64_t> ids(static_cast<std::size_t>(asked.padding), id);
