@@ -61,7 +61,7 @@ Result<FactsPointer> factsOfModel(const DiagnoseOptions& options)
     return engine::factsOf(model, request);
 }
 
-/// Of a run and its model: the one that is named, else the one that lies beside it.
+/// Of a run and its model: the one that is named, else the one that is found.
 Result<FactsPointer> factsOfRun(const std::string& path, const DiagnoseOptions& options, bool isNamed)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(path));
@@ -186,7 +186,7 @@ void addDiagnose(CLI::App& program, Context& context)
     options->model.addTo(*verb, engine::kDiagnose, context);
     verb->get_option("MODEL")->required(false)->description("Model, or a recorded run (.retro)");
     verb->add_option("--model", options->modelOfRun,
-                     "The model of a recorded run, where it does not lie beside it: checks of weights then run, too");
+                     "The model of a recorded run, where it is not found: checks of weights then run, too");
     verb->add_option("--against", options->against,
                      "A model, a recorded run or an input that is known to be good: what differs is found, too");
     verb->add_option("--against-input", options->againstInputs, "NAME=FILE of such an input, one of several")

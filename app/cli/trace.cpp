@@ -624,7 +624,7 @@ void addTrace(CLI::App& program, Context& context)
     verb->add_option("--history", options->history,
                      "VALUE:i,j,…: how the relevance of this element came to be, layer by layer (docs/history.md)")
         ->check([](const std::string& text) { return text.empty() ? "write VALUE:i,j,…" : std::string(); });
-    verb->add_option("--model", options->model, "Of --history: the model, where it does not lie beside the run");
+    verb->add_option("--model", options->model, "Of --history: the model, where it is not found");
     verb->add_option("--most", options->most, "Of --history: as many elements of each value")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
     verb->add_option("--break", options->breaks,

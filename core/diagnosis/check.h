@@ -37,7 +37,7 @@ enum class Need : std::uint32_t {
 }
 
 /// Why a check does not run that reads the model of a run file.
-inline constexpr std::string_view kNoModel = "the model is not beside the run";
+inline constexpr std::string_view kNoModel = "the model of the run is not found";
 
 /// What one check writes down while it runs.
 class Probe

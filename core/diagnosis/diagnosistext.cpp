@@ -160,7 +160,7 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
         lines.push_back(countsLine(diagnosis, isAll));
     }
     if (lacking > 0) {
-        lines.push_back(fmt::format("{} want{} the model {}, which is not beside the run: give it with --model FILE",
+        lines.push_back(fmt::format("{} want{} the model {}, which is not found: give it with --model FILE",
                                     counted(lacking, "check"), lacking == 1 ? "s" : "", diagnosis.model));
     }
     if (isAll) {

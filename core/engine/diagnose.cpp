@@ -3,6 +3,7 @@
 
 #include "core/engine/compare/compare.h"
 #include "core/engine/explain/requestcheck.h"
+#include "core/engine/input/pictureuse.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/prepare.h"
@@ -10,6 +11,7 @@
 #include "core/engine/results/runweights.h"
 #include "core/execute/control/unroll.h"
 #include "core/execute/forward.h"
+#include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
@@ -264,6 +266,7 @@ std::shared_ptr<Facts> factsOf(const std::shared_ptr<const trace::Run>& run, con
     }
     sources.modelName = run->facts.modelName;
     sources.runName = name;
+    sources.pixels = pixelsOf(*run);
     sources.stop = stop;
     sources.composite = run->facts.composite;
     sources.inputs = inputsOf(*run);
@@ -327,19 +330,51 @@ Result<LoadedModelPointer> withRewritesOf(const trace::Run& run, const LoadedMod
     return fits.error();
 }
 
-LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile, const std::stop_token& stop)
+std::vector<std::filesystem::path> modelPlaces(const trace::RunFacts& facts, const std::filesystem::path& runFile)
 {
-    const std::filesystem::path beside = runFile.parent_path() / run.facts.modelName;
-    std::error_code ignored;
-    if (run.facts.modelName.empty() || !std::filesystem::is_regular_file(beside, ignored)) {
-        return nullptr;
+    std::vector<std::filesystem::path> places;
+    const auto add = [&places](const std::filesystem::path& place) {
+        std::error_code ignored;
+        if (formats::hasModelEnding(place) && std::filesystem::is_regular_file(place, ignored)) {
+            places.push_back(place);
+        }
+    };
+    if (!facts.modelName.empty()) { // no way out of the run's folder
+        add(runFile.parent_path() / std::filesystem::path(facts.modelName).filename());
     }
-    auto model = loadModel(beside, rewrite::RewriteOptions(), stop);
+    add(facts.modelPath);
+    return places;
+}
+
+namespace
+{
+
+/// The model in a file, rewritten as in the run; null where it is another one.
+LoadedModelPointer modelIn(const std::filesystem::path& file, const trace::Run& run, const std::stop_token& stop)
+{
+    const auto model = loadModel(file, rewrite::RewriteOptions(), stop);
     if (!model) {
         return nullptr;
     }
+    const std::string digest = run.facts.modelDigest.empty() ? std::string() : fileDigest(**model);
+    if (digest != run.facts.modelDigest && !digest.empty()) {
+        return nullptr;
+    }
     const auto fitting = withRewritesOf(run, *model, stop);
-    return fitting.ok() && expectModelOf(run, **fitting, stop).ok() ? *fitting : nullptr;
+    const bool isProved = !digest.empty(); // else its forward values have to tell
+    return fitting.ok() && (isProved || expectModelOf(run, **fitting, stop).ok()) ? *fitting : nullptr;
+}
+
+} // namespace
+
+LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile, const std::stop_token& stop)
+{
+    for (const std::filesystem::path& place : modelPlaces(run.facts, runFile)) {
+        if (const LoadedModelPointer model = modelIn(place, run, stop)) {
+            return model;
+        }
+    }
+    return nullptr;
 }
 
 namespace

@@ -32,8 +32,12 @@ namespace retro::engine
                                                         const LoadedModelPointer& model, const std::string& name,
                                                         const std::stop_token& stop = {});
 
-/// The model of a run file, when it lies beside it, its rewritten graph is that of the run, and it gives the forward
-/// values that the run has; null else.
+/// Files that may hold the model of a run: of its name beside the run's file, and where the run says that it lay. Files
+/// that are not there, or whose endings no model has, are left out.
+[[nodiscard]] std::vector<std::filesystem::path> modelPlaces(const trace::RunFacts& facts,
+                                                             const std::filesystem::path& runFile);
+/// The model of a run file, from the first of its places (modelPlaces()) where its rewritten graph is that of the run
+/// and it is the same file: by its digest, else by the forward values that it gives; null where there is none.
 [[nodiscard]] LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile,
                                             const std::stop_token& stop = {});
 

@@ -3,6 +3,7 @@
 
 #include "core/graph/graph.h"
 
+#include <memory>
 #include <string>
 
 namespace retro::graph
@@ -15,5 +16,10 @@ namespace retro::graph
 /// its last change, their place in it and some of their pages: 64 in all of a file, spread over it, and at least one of
 /// each constant. So a model of many gigabytes need not be read for it. A copy of the files has another one.
 [[nodiscard]] std::string stampedDigest(const Graph& graph);
+
+/// The two of a graph that is asked for again and again: the last answer is kept. Null has the empty digest.
+[[nodiscard]] std::string contentDigest(const std::shared_ptr<const Graph>& graph);
+/// As contentDigest().
+[[nodiscard]] std::string stampedDigest(const std::shared_ptr<const Graph>& graph);
 
 } // namespace retro::graph

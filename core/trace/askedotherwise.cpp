@@ -25,6 +25,11 @@ std::string targetText(const Run& run)
 
 } // namespace
 
+bool areOtherFiles(const RunFacts& a, const RunFacts& b)
+{
+    return !a.modelDigest.empty() && !b.modelDigest.empty() && a.modelDigest != b.modelDigest;
+}
+
 std::vector<AskedOtherwise> askedOtherwise(const Run& a, const Run& b)
 {
     std::vector<AskedOtherwise> all{{"target", targetText(a), targetText(b)},

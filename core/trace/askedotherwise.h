@@ -17,6 +17,8 @@ struct AskedOtherwise
     std::string a;
     std::string b;
 };
+/// Two files of models are known to hold other things: another graph or other weights.
+[[nodiscard]] bool areOtherFiles(const RunFacts& a, const RunFacts& b);
 /// What differs; nothing where both were asked the same.
 [[nodiscard]] std::vector<AskedOtherwise> askedOtherwise(const Run& a, const Run& b);
 

@@ -59,10 +59,19 @@ struct InputFacts
     std::array<double, 2> scale{0, 1};     ///< values of a black and a white pixel, before mean and deviation
     std::vector<double> mean;              ///< per channel; may be empty
     std::vector<double> deviation;         ///< per channel, above 0; may be empty
+    std::string preparedBy;                ///< who said so: "card", "option" or "default"; empty = nobody knows
     std::vector<std::string> words;        ///< of a text, one per token; else empty
     std::string trueClass;                 ///< may be empty
     std::optional<std::array<int, 4>> tag; ///< box of a tag: x, y, width, height in the model's pixels
     bool operator==(const InputFacts&) const = default;
+};
+
+/// Where the data of an input came from.
+struct SourceFacts
+{
+    std::string source; ///< as --input says it, a file with its whole path: "/data/jug.png", "mask=/data/mask.npy"
+    std::string digest; ///< of the file's bytes (base::Hasher128); empty = there is no file, or nobody knows
+    bool operator==(const SourceFacts&) const = default;
 };
 
 /// How a forward value got to the rules that read it.
@@ -94,6 +103,8 @@ struct RunFacts
 {
     std::string kind = "explain"; ///< which use case
     std::string modelName;
+    std::string modelPath;   ///< the whole path that it was read from; may be empty, as in files before version 14
+    std::string modelDigest; ///< of its graph and weights (graph::contentDigest); empty = nobody knows
     std::string composite;
     std::string engine;    ///< "promise", "oracle"
     std::string save;      ///< "autograd", "all"
@@ -113,6 +124,7 @@ struct RunFacts
     std::vector<ForwardedValue>
         forwarded;                   ///< of a pass whose forward values came in chosen forms, by value; else empty
     std::optional<InputFacts> input; ///< none: nobody knows (files before version 3)
+    std::vector<SourceFacts> sources;
 };
 
 /// A place in a run that a person wants to find again.

@@ -256,6 +256,8 @@ void addChanges(const RunModel& before, const RunModel& after, RunPair& pair)
     };
     if (a.modelName != b.modelName) {
         pair.changes << arrow(pairText("Model"), a.modelName, b.modelName);
+    } else if (trace::areOtherFiles(a, b)) {
+        pair.changes << pairText("Model: two files of this name that differ");
     } else if (graph::structuralHash(before.graph()) != graph::structuralHash(after.graph())) {
         pair.changes
             << pairText("Rewrites: %1 → %2 nodes").arg(before.graph().nodeCount()).arg(after.graph().nodeCount());

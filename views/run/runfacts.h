@@ -57,7 +57,8 @@ struct ModelFacts
     std::vector<RewriteFacts> rewrites = {}; ///< all there are, in the order in which they are applied
     QStringList checkpoints = {};            ///< that its card keeps
     bool stopsAtCheckpoints = false;
-    QString reopen = {}; ///< where the model of a recorded run lies; empty = not known
+    QString reopen = {};             ///< where the model of a recorded run lies; empty = not known
+    QStringList recordedInputs = {}; ///< what the run was given, where all of that still lies there; else empty
     /// What `problem` names blocks only what depends on it: other targets can be explained.
     bool runsInPart = false;
     /// It reads tokens: a text is asked for in place of a file.

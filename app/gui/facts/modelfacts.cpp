@@ -5,12 +5,14 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/questioncheck.h"
+#include "core/engine/diagnose.h"
 #include "core/engine/forwarding/loopsegments.h"
 #include "core/engine/language/languagemodel.h"
 #include "core/engine/lut/lutdecisions.h"
 #include "core/engine/model/runnablepart.h"
 #include "core/engine/plan/planning.h"
 #include "core/engine/question/resolve.h"
+#include "core/engine/results/runfacts.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/insides.h"
 #include "core/graph/placeholder.h"
@@ -19,7 +21,6 @@
 #include "views/common/numbertext.h"
 #include "views/common/stringlist.h"
 
-#include <QDir>
 #include <QFileInfo>
 #include <QObject>
 
@@ -179,19 +180,18 @@ std::vector<views::RewriteFacts> rewritesOf(const rewrite::Rewritten& rewritten)
     return all;
 }
 
-/// Where a model of that name lies: beside the run, or among the files that are known; empty = nowhere.
-QString modelOf(const QString& name, const QString& runFile, const QStringList& known)
+/// Where the model of a run lies: in one of its places, or of its name among the files that are known; empty = nowhere.
+QString modelOf(const trace::RunFacts& run, const QString& runFile, const QStringList& known)
 {
-    QStringList places{QFileInfo(runFile).dir().filePath(name)};
-    for (const QString& file : known) {
-        if (QFileInfo(file).fileName() == name) {
-            places << file;
-        }
+    const auto places = engine::modelPlaces(run, runFile.toStdString());
+    if (!places.empty()) {
+        return QString::fromStdString(places.front().string());
     }
-    const auto found = std::find_if(places.begin(), places.end(), [](const QString& path) {
-        return formats::hasModelEnding(path.toStdString()) && QFileInfo(path).isFile();
+    const auto found = std::ranges::find_if(known, [&run](const QString& path) {
+        return QFileInfo(path).fileName().toStdString() == run.modelName && QFileInfo(path).isFile() &&
+               formats::hasModelEnding(path.toStdString());
     });
-    return found == places.end() ? QString() : *found;
+    return found == known.end() ? QString() : *found;
 }
 
 /// What the model's card knows.
@@ -227,7 +227,8 @@ views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, cons
     views::ModelFacts facts;
     facts.isRecorded = true;
     facts.name = QFileInfo(QString::fromStdString(run.facts.modelName)).fileName();
-    facts.reopen = modelOf(facts.name, file, known);
+    facts.reopen = modelOf(run.facts, file, known);
+    facts.recordedInputs = views::stringList(engine::sourcesThatStay(run));
     facts.summary = QString::fromStdString(run.facts.title);
     facts.labels = views::stringList(run.facts.labels);
     return facts;

@@ -44,6 +44,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/background.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/stringlist.h"
 #include "views/compare/compareview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
@@ -347,7 +348,7 @@ void MainWindow::connectPanel()
     views::RunPanel& panel = m_explain->runPanel();
     connect(&panel, &views::RunPanel::openModelRequested, this, &MainWindow::chooseModel);
     connect(&panel, &views::RunPanel::passThroughRequested, this, &MainWindow::openPassingThrough);
-    connect(&panel, &views::RunPanel::reopenRequested, this, [this](const QString& path) { open(path); });
+    connect(&panel, &views::RunPanel::reopenRequested, this, &MainWindow::askRecordedAgain);
     connect(&panel, &views::RunPanel::openInputRequested, this, &MainWindow::chooseInput);
     connect(&panel, &views::RunPanel::openTokenizerRequested, this, &MainWindow::chooseTokenizer);
     connect(&panel, &views::RunPanel::runRequested, this, &MainWindow::runQuestion);
@@ -424,12 +425,24 @@ void MainWindow::explainInput(const QString& source)
     }
 }
 
+/// Opens the model of the recorded run, and asks the question of the run where its inputs are still there.
+void MainWindow::askRecordedAgain()
+{
+    ExplainJob job;
+    job.path = m_recorded.reopen;
+    if (!m_recorded.recordedInputs.isEmpty()) {
+        job.question = m_explain->runPanel().question();
+        job.question.inputs = views::textsOf(m_recorded.recordedInputs);
+    }
+    post(std::move(job));
+}
+
 void MainWindow::runQuestion()
 {
     if (m_loaded) {
         post(m_run->jobOfRun());
     } else if (!m_recorded.reopen.isEmpty()) {
-        open(m_recorded.reopen);
+        askRecordedAgain();
     } else {
         chooseModel();
     }

@@ -171,6 +171,7 @@ private:
     void connectRules();
     void post(ExplainJob job);
     void runQuestion();
+    void askRecordedAgain();
     void chooseModel();
     void chooseInput();
     void chooseTokenizer();

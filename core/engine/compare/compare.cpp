@@ -373,6 +373,9 @@ std::vector<std::string> differentFacts(const trace::Run& a, const trace::Run& b
 {
     std::vector<std::string> facts;
     addFact("model", a.facts.modelName, b.facts.modelName, facts);
+    if (a.facts.modelName == b.facts.modelName && trace::areOtherFiles(a.facts, b.facts)) {
+        facts.push_back(fmt::format("model: two files of the name {} that differ", a.facts.modelName));
+    }
     addFact("composite", a.facts.composite, b.facts.composite, facts);
     const std::vector<trace::AskedOtherwise> asked = trace::askedOtherwise(a, b);
     for (const trace::AskedOtherwise& one : asked) {

@@ -54,14 +54,24 @@ std::string numbersText(std::string_view name, const std::vector<double>& number
     return numbers.empty() ? fmt::format("no {}", name) : fmt::format("{} {}", name, fmt::join(numbers, ","));
 }
 
+/// The input of the graph that a source is for; the number of inputs where it is none's.
+std::size_t inputOf(const InputSource& source, const graph::Graph& graph)
+{
+    const auto inputs = graph.inputs();
+    const auto isFor = [&](base::ValueId input) {
+        return source.name.empty() || graph.value(input).name == source.name;
+    };
+    return static_cast<std::size_t>(std::ranges::find_if(inputs, isFor) - inputs.begin());
+}
+
+} // namespace
+
 std::string_view originName(const PictureOptions& options)
 {
     return options.origin == PictureOrigin::Card    ? "card"
            : options.origin == PictureOrigin::Asked ? "option"
                                                     : "default";
 }
-
-} // namespace
 
 std::string originText(const PictureOptions& options)
 {
@@ -83,14 +93,29 @@ std::vector<PictureUse> picturesOf(const std::vector<std::string>& sources, cons
         const InputSource source = parseInput(text, graph);
         const auto facts =
             isPictureFile(source.source) ? formats::pictureFile(std::filesystem::path(source.source)) : std::nullopt;
-        for (std::size_t i = 0; facts && i < graph.inputs().size(); ++i) {
-            if (source.name.empty() || graph.value(graph.inputs()[i]).name == source.name) {
-                pictures.push_back({source.source, i, *facts});
-                break;
-            }
+        if (const std::size_t input = inputOf(source, graph); facts && input < graph.inputs().size()) {
+            pictures.push_back({source.source, input, *facts});
         }
     }
     return pictures;
+}
+
+std::vector<diagnosis::PixelPreparation> pixelsOf(const trace::Run& run)
+{
+    std::vector<diagnosis::PixelPreparation> pixels;
+    if (!run.facts.input || run.facts.input->preparedBy.empty()) {
+        return pixels;
+    }
+    const trace::InputFacts& facts = *run.facts.input;
+    for (const trace::SourceFacts& one : run.facts.sources) {
+        const InputSource source = parseInput(one.source, *run.graph);
+        const std::size_t input = inputOf(source, *run.graph);
+        if (isPictureFile(source.source) && input < run.graph->inputs().size()) {
+            pixels.push_back({run.graph->value(run.graph->inputs()[input]).name, facts.layout == "NHWC", facts.scale[1],
+                              facts.preparedBy != originName(PictureOptions())});
+        }
+    }
+    return pixels;
 }
 
 std::vector<std::string> pictureNotes(const std::vector<PictureUse>& pictures, const PictureOptions& options)

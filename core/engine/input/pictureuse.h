@@ -5,6 +5,7 @@
 #include "core/engine/input/pictureinput.h"
 #include "core/engine/model/loadmodel.h"
 #include "core/formats/picturefile.h"
+#include "core/trace/run.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -27,6 +28,8 @@ struct PictureUse
 
 /// "as the model's card says": who said which numbers pixels become.
 [[nodiscard]] std::string originText(const PictureOptions& options);
+/// The same in one word: "card", "option" or "default".
+[[nodiscard]] std::string_view originName(const PictureOptions& options);
 /// What EXIF and transparency did to them, in words; empty = nothing.
 [[nodiscard]] std::vector<std::string> pictureNotes(const std::vector<PictureUse>& pictures,
                                                     const PictureOptions& options);
@@ -42,6 +45,8 @@ struct PictureUse
 /// What a diagnosis has to know of a picture.
 [[nodiscard]] diagnosis::PixelPreparation pixelsOf(const PictureUse& picture, const graph::Graph& graph,
                                                    const PictureOptions& options);
+/// The same of a recorded run, as far as it says how pixels became numbers.
+[[nodiscard]] std::vector<diagnosis::PixelPreparation> pixelsOf(const trace::Run& run);
 /// That the model shows to expect other numbers, where nobody said how pixels become some
 /// (diagnosis::expectedPreparation).
 [[nodiscard]] std::vector<std::string> pictureWarnings(const std::vector<PictureUse>& pictures,

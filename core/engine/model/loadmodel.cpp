@@ -9,6 +9,7 @@
 #include "core/engine/model/changedgraph.h"
 #include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
+#include "core/graph/contentdigest.h"
 
 #include <fmt/format.h>
 
@@ -258,6 +259,17 @@ base::Result<LoadedModelPointer> withGiven(const LoadedModelPointer& model, std:
     std::shared_ptr<LoadedModel> changed = copyOf(*model);
     changed->given = std::move(given);
     return rewrittenAgain(std::move(changed), stop);
+}
+
+std::string fileDigest(const LoadedModel& model)
+{
+    constexpr std::uint64_t kMostBytes = 4ULL << 30U;
+    const auto& graph = model.read ? model.read : model.rewritten.before;
+    std::uint64_t bytes = 0;
+    for (const graph::Value& value : graph->values()) {
+        bytes += value.constant.isValid() ? static_cast<std::uint64_t>(value.constant.bytes()) : 0;
+    }
+    return bytes <= kMostBytes ? graph::contentDigest(graph) : std::string();
 }
 
 std::string absenceOf(const LoadedModel& model, const std::string& constant)

@@ -88,6 +88,10 @@ struct LoadOptions
                                                          std::map<std::string, tensor::Tensor> given,
                                                          const std::stop_token& stop = {});
 
+/// Digest of what the file holds, wherever it lies (graph::contentDigest); empty of more than 4 GiB of weights, which
+/// would have to be read for it.
+[[nodiscard]] std::string fileDigest(const LoadedModel& model);
+
 /// Why a constant has no data, and what to do; of one that no note tells of, that the file has none.
 [[nodiscard]] std::string absenceOf(const LoadedModel& model, const std::string& constant);
 

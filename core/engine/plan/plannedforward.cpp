@@ -6,6 +6,7 @@
 #include "core/engine/plan/passplanning.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/runplan.h"
+#include "core/engine/results/runfacts.h"
 #include "core/event/observer.h"
 #include "core/trace/profile.h"
 
@@ -39,7 +40,7 @@ Result<void> fillForwardFacts(const LoadedModel& model, const ExplainRequest& qu
 {
     trace::RunFacts& facts = made.recorded->facts;
     facts.kind = "plan";
-    facts.modelName = model.name;
+    fillModel(facts, model);
     facts.engine = "plan";
     facts.save = "plan";
     facts.start = "forward";
@@ -52,10 +53,6 @@ Result<void> fillForwardFacts(const LoadedModel& model, const ExplainRequest& qu
     facts.targetLogit = resolved.logit;
     facts.numbers["seconds_forward"] = made.run.seconds;
     facts.numbers["peak_bytes"] = static_cast<double>(made.run.tensorsPeak);
-    if (model.card) {
-        facts.labels = model.card->labels;
-        facts.title = model.card->title;
-    }
     return {};
 }
 

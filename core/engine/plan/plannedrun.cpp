@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/plannedrun.h"
 
+#include "core/engine/results/runfacts.h"
 #include "core/trace/recorder.h"
 
 namespace retro::engine
@@ -22,7 +23,7 @@ void fill(trace::RunFacts& facts, const LoadedModel& model, const SearchRecord& 
           const schedule::PlanResult& result)
 {
     facts.kind = "plan";
-    facts.modelName = model.name;
+    fillModel(facts, model);
     facts.engine = "simulator";
     facts.save = "plan";
     facts.planTries = search.tries;
@@ -36,9 +37,6 @@ void fill(trace::RunFacts& facts, const LoadedModel& model, const SearchRecord& 
                      {"plan_search_events_left_out", static_cast<double>(search.leftOut)}};
     if (!model.graph()->outputs().empty()) {
         facts.targetValue = model.graph()->outputs().front(); // where the second half begins
-    }
-    if (model.card) {
-        facts.title = model.card->title;
     }
     if (result.plan) {
         for (const schedule::Tier& tier : result.plan->tiers) {

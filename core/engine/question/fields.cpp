@@ -804,6 +804,9 @@ Question recordedQuestion(const trace::Run& run)
     if (run.facts.numbers.contains(trace::kDocumentNumber)) {
         question.traversal = "document";
     }
+    for (const trace::SourceFacts& source : run.facts.sources) {
+        question.inputs.push_back(source.source);
+    }
     question.targets = {run.facts.targetIndex.empty() ? "argmax" : trace::targetCode(run)};
     return question;
 }

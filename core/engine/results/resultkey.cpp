@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 
 namespace retro::engine
 {
@@ -32,20 +31,6 @@ using nlohmann::ordered_json;
 
 /// Largest file named by a question that is read for its key.
 constexpr std::uint64_t kMostFileBytes = 16ULL << 30U;
-
-/// The digest of the graph that was asked for last: a batch asks once per input, and large models take long.
-std::string contentOf(const std::shared_ptr<const graph::Graph>& graph)
-{
-    static std::mutex mutex;
-    static std::weak_ptr<const graph::Graph> last;
-    static std::string hash;
-    const std::lock_guard lock(mutex);
-    if (last.lock() != graph) {
-        hash = graph::stampedDigest(*graph);
-        last = graph;
-    }
-    return hash;
-}
 
 void add(Hasher128& hash, const std::vector<std::string>& texts)
 {
@@ -70,7 +55,7 @@ void addNames(Hasher128& hash, const graph::Graph& graph)
 void addModel(Hasher128& hash, const LoadedModel& model)
 {
     hash.text(model.name);
-    hash.text(contentOf(model.rewritten.before));
+    hash.text(graph::stampedDigest(model.rewritten.before));
     hash.number(graph::structuralHash(*model.graph()));
     addNames(hash, *model.rewritten.before);
     addNames(hash, *model.graph());

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/results/runfacts.h"
 
+#include "core/base/file.h"
+#include "core/base/hash128.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/explain/segment.h"
 #include "core/engine/input/inputs.h"
-#include "core/engine/input/pictureinput.h"
+#include "core/engine/input/pictureuse.h"
 #include "core/engine/input/tokenwords.h"
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/planevents.h"
@@ -28,6 +30,14 @@ namespace
 
 using trace::InputFacts;
 
+/// With its folder; as it is where the system cannot tell.
+std::string wholePath(const std::filesystem::path& path)
+{
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    return (error ? path : whole.lexically_normal()).string();
+}
+
 /// File of the one source, without folder and NAME=; empty for several.
 std::string fileOf(const std::vector<std::string>& sources)
 {
@@ -36,6 +46,35 @@ std::string fileOf(const std::vector<std::string>& sources)
     }
     const std::string& source = sources.front();
     return std::filesystem::path(source.substr(source.rfind('=') + 1)).filename().string();
+}
+
+/// Largest file whose bytes are read once more, for their digest.
+constexpr std::uint64_t kMostSourceBytes = 16ULL << 20U;
+
+/// Of a file's bytes; empty where they cannot be read, or are more than kMostSourceBytes.
+std::string digestOf(const std::filesystem::path& file)
+{
+    const base::Result<std::vector<std::byte>> bytes = base::readFile(file, kMostSourceBytes);
+    base::Hasher128 hash;
+    hash.bytes(bytes.ok() ? std::span<const std::byte>(*bytes) : std::span<const std::byte>());
+    return bytes.ok() ? hash.digest() : std::string();
+}
+
+/// The sources with the whole paths of files, and what lay there.
+std::vector<trace::SourceFacts> sourceFacts(const std::vector<std::string>& texts, const graph::Graph& graph)
+{
+    std::vector<trace::SourceFacts> sources;
+    for (const std::string& text : texts) {
+        const InputSource input = parseInput(text, graph);
+        const std::string prefix = input.name.empty() ? std::string() : input.name + "=";
+        std::error_code error;
+        if (std::filesystem::is_regular_file(input.source, error)) {
+            sources.push_back({prefix + wholePath(input.source), digestOf(input.source)});
+        } else {
+            sources.push_back({text, {}});
+        }
+    }
+    return sources;
 }
 
 std::vector<double> within(const std::vector<double>& numbers)
@@ -87,6 +126,7 @@ InputFacts inputFacts(const formats::ModelCard* card, const ExplainRequest& requ
     facts.scale = {options.low, options.high};
     facts.mean = within(options.mean);
     facts.deviation = within(options.deviation);
+    facts.preparedBy = originName(options);
     if (card != nullptr) {
         addPicture(facts, *card);
         addWords(facts, *card, request.inputs);
@@ -157,11 +197,24 @@ bool carriesGradient(const ExplainResult& result)
     return result.composite.dividesStart || trace::carriesGradient(result.rules);
 }
 
+void fillModel(trace::RunFacts& facts, const LoadedModel& model)
+{
+    facts.modelName = model.name;
+    facts.modelPath = wholePath(model.path);
+    facts.modelDigest = fileDigest(model);
+    if (model.card) {
+        facts.labels = model.card->labels;
+        facts.title = model.card->title;
+        facts.scores = model.card->scores;
+    }
+}
+
 void fillFacts(trace::RunFacts& facts, const FactSources& from)
 {
     const auto& [model, request, result, save] = from;
     facts.kind = "explain";
-    facts.modelName = model.name;
+    fillModel(facts, model);
+    facts.sources = sourceFacts(request.sources, result.model->graph());
     Question question;
     question.composite = result.composite.name;
     question.start = nameOf(request.start);
@@ -211,11 +264,21 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
         fillForwarding(facts, *result.forwarding);
     }
     facts.input = inputFacts(model.card ? &*model.card : nullptr, request);
-    if (model.card) {
-        facts.labels = model.card->labels;
-        facts.title = model.card->title;
-        facts.scores = model.card->scores;
+}
+
+std::vector<std::string> sourcesThatStay(const trace::Run& run)
+{
+    std::vector<std::string> sources;
+    for (const trace::SourceFacts& source : run.facts.sources) {
+        const std::filesystem::path file = parseInput(source.source, *run.graph).source;
+        std::error_code error;
+        const bool isThere = !file.is_absolute() || std::filesystem::is_regular_file(file, error);
+        if (!isThere || (!source.digest.empty() && digestOf(file) != source.digest)) {
+            return {};
+        }
+        sources.push_back(source.source);
     }
+    return sources;
 }
 
 } // namespace retro::engine

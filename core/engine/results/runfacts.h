@@ -35,7 +35,14 @@ void fillValues(trace::Run& run, const ValueSources& from);
 /// True when what flowed in a pass is a gradient, of which nothing is conserved.
 [[nodiscard]] bool carriesGradient(const ExplainResult& result);
 
+/// Fills in which model a run is of, and what its card says of it.
+void fillModel(trace::RunFacts& facts, const LoadedModel& model);
+
 /// Fills in what was explained, how, and what the model's card says of it.
 void fillFacts(trace::RunFacts& facts, const FactSources& from);
+
+/// What the inputs of a run came from, as --input says it, where all of it is still there: the same bytes, as far as
+/// the run has their digest. Else nothing.
+[[nodiscard]] std::vector<std::string> sourcesThatStay(const trace::Run& run);
 
 } // namespace retro::engine

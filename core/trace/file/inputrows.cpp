@@ -17,6 +17,7 @@ namespace
 constexpr std::array<std::string_view, 2> kKinds{"image", "array"};
 constexpr std::array<std::string_view, 4> kLayouts{"NCHW", "NHWC", "NTC", "NT"};
 constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "GRAY"};
+constexpr std::array<std::string_view, 3> kPreparers{"card", "option", "default"};
 constexpr std::array<std::string_view, 4> kBoxItems{"tag_x", "tag_y", "tag_width", "tag_height"};
 constexpr int kMostPixels = 65'536;
 
@@ -55,7 +56,7 @@ struct Item
     bool (*set)(InputFacts& facts, const std::string& text);
 };
 
-constexpr std::array<Item, 10> kItems{{
+constexpr std::array<Item, 11> kItems{{
     {"kind", [](InputFacts& f, const std::string& text) { return setWord(f.kind, text, kKinds); }},
     {"file", [](InputFacts& f, const std::string& text) { return setText(f.file, text); }},
     {"layout", [](InputFacts& f, const std::string& text) { return setWord(f.layout, text, kLayouts); }},
@@ -65,6 +66,7 @@ constexpr std::array<Item, 10> kItems{{
     {"mean", [](InputFacts& f, const std::string& text) { return addNumber(f.mean, text); }},
     {"std",
      [](InputFacts& f, const std::string& text) { return addNumber(f.deviation, text) && f.deviation.back() > 0; }},
+    {"prepared_by", [](InputFacts& f, const std::string& text) { return setWord(f.preparedBy, text, kPreparers); }},
     {"true_class", [](InputFacts& f, const std::string& text) { return setText(f.trueClass, text); }},
     {"word",
      [](InputFacts& f, const std::string& text) {
@@ -99,6 +101,9 @@ std::vector<InputRow> inputRows(const InputFacts& facts)
                                {"true_class", facts.trueClass}};
     addNumbers(rows, "mean", facts.mean);
     addNumbers(rows, "std", facts.deviation);
+    if (!facts.preparedBy.empty()) {
+        rows.push_back({"prepared_by", facts.preparedBy});
+    }
     if (facts.tag) {
         addBox(rows, *facts.tag);
     }

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 namespace retro::trace::file
 {
@@ -34,9 +36,11 @@ constexpr std::array<TextFact, 9> kTextFacts{{{"kind", &RunFacts::kind},
                                               {"title", &RunFacts::title},
                                               {"scores", &RunFacts::scores}}};
 
-/// Facts since version 11, written where there is something to say.
-constexpr std::array<TextFact, 2> kLaterTextFacts{
-    {{"region", &RunFacts::region}, {"conditions", &RunFacts::conditions}}};
+/// Facts since versions 11 and 14, written where there is something to say.
+constexpr std::array<TextFact, 4> kLaterTextFacts{{{"region", &RunFacts::region},
+                                                   {"conditions", &RunFacts::conditions},
+                                                   {"model_path", &RunFacts::modelPath},
+                                                   {"model_digest", &RunFacts::modelDigest}}};
 
 class FactWriter
 {
@@ -66,6 +70,9 @@ public:
         RETRO_CHECK(addAll("plan_tier", m_facts.planTiers));
         for (const ForwardedValue& value : m_facts.forwarded) {
             RETRO_CHECK(add("forwarded", fmt::format("{}", value.value.value), forwardedText(value)));
+        }
+        for (const SourceFacts& source : m_facts.sources) {
+            RETRO_CHECK(add("source", source.digest, source.source));
         }
         if (m_facts.input) {
             for (const InputRow& row : inputRows(*m_facts.input)) {
@@ -102,15 +109,11 @@ public:
 
     bool set(const std::string& name, const std::string& item, const std::string& text)
     {
-        for (const TextFact& fact : kTextFacts) {
-            if (fact.name == name) {
-                m_facts.*fact.text = text;
-                return true;
-            }
-        }
-        for (const TextFact& fact : kLaterTextFacts) {
-            if (fact.name == name) {
-                m_facts.*fact.text = text;
+        for (const std::span<const TextFact> facts :
+             {std::span<const TextFact>(kTextFacts), std::span<const TextFact>(kLaterTextFacts)}) {
+            const auto fact = std::ranges::find(facts, name, &TextFact::name);
+            if (fact != facts.end()) {
+                m_facts.*fact->text = text;
                 return true;
             }
         }
@@ -128,7 +131,7 @@ private:
         std::string_view name;
         bool (FactReader::*set)(const std::string& item, const std::string& text);
     };
-    static const std::array<Setter, 9> kSetters;
+    static const std::array<Setter, 10> kSetters;
 
     bool setTargetValue(const std::string&, const std::string& text)
     {
@@ -171,6 +174,11 @@ private:
         m_facts.forwarded.push_back(std::move(value));
         return isGood;
     }
+    bool addSource(const std::string& item, const std::string& text)
+    {
+        m_facts.sources.push_back({text, item});
+        return m_facts.sources.size() <= m_valueCount;
+    }
     bool setInput(const std::string& item, const std::string& text)
     {
         if (!m_facts.input) {
@@ -185,15 +193,16 @@ private:
     std::int64_t m_keptBytes = 0;
 };
 
-const std::array<FactReader::Setter, 9> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
-                                                              {"target_index", &FactReader::addTargetIndex},
-                                                              {"target_logit", &FactReader::addTargetLogit},
-                                                              {"number", &FactReader::setNumber},
-                                                              {"label", &FactReader::addLabel},
-                                                              {"plan_try", &FactReader::addPlanTry},
-                                                              {"plan_tier", &FactReader::addPlanTier},
-                                                              {"forwarded", &FactReader::addForwarded},
-                                                              {"input", &FactReader::setInput}}};
+const std::array<FactReader::Setter, 10> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
+                                                               {"target_index", &FactReader::addTargetIndex},
+                                                               {"target_logit", &FactReader::addTargetLogit},
+                                                               {"number", &FactReader::setNumber},
+                                                               {"label", &FactReader::addLabel},
+                                                               {"plan_try", &FactReader::addPlanTry},
+                                                               {"plan_tier", &FactReader::addPlanTier},
+                                                               {"forwarded", &FactReader::addForwarded},
+                                                               {"source", &FactReader::addSource},
+                                                               {"input", &FactReader::setInput}}};
 
 Result<void> writeRules(Database& database, const Run& run, RowCounts& counts)
 {

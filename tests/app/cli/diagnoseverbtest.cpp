@@ -97,13 +97,19 @@ private slots:
 
     void modelOfARunThatLiesElsewhereIsNamed()
     {
-        QCOMPARE(explain("bad.onnx", "bad.retro").code, 0);
-        const QString elsewhere = path("elsewhere");
-        QVERIFY(QDir().mkpath(elsewhere) && QFile::copy(path("bad.retro"), elsewhere + "/bad.retro"));
-        const QString run = elsewhere + "/bad.retro";
+        write("moved.onnx", padded(4));
+        QCOMPARE(explain("moved.onnx", "moving.retro").code, 0);
+        QTemporaryDir elsewhere;
+        const QString run = elsewhere.filePath("moving.retro");
+        QVERIFY(QFile::rename(path("moving.retro"), run));
+        const Answer kept = cli({"diagnose", run}); // the run keeps where its model lies
+        QVERIFY2(kept.code == 0 && !kept.out.contains("want the model"), qPrintable(kept.out));
+        QVERIFY(QFile::rename(path("moved.onnx"), path("renamed.onnx")));
         const Answer without = cli({"diagnose", run});
-        RETRO_SAYS(without.out, "checks want the model bad.onnx", "--model FILE");
-        const Answer with = cli({"diagnose", run, "--model", path("bad.onnx")});
+        RETRO_SAYS(without.out, "checks want the model moved.onnx", "--model FILE");
+        write("moved.onnx", padded(4, 3)); // another file in its place
+        RETRO_SAYS(cli({"diagnose", run}).out, "checks want the model moved.onnx");
+        const Answer with = cli({"diagnose", run, "--model", path("renamed.onnx")});
         QCOMPARE(with.code, 0);
         QVERIFY2(!with.out.contains("want the model"), qPrintable(with.out));
         QCOMPARE(cli({"diagnose", run, "--model", path("x.npy")}).code, 3);
@@ -120,10 +126,10 @@ private slots:
         QVERIFY2(other.err.contains("its weights are others"), qPrintable(other.err));
         // Nor is one that lies beside it under the name of the model.
         QTemporaryDir folder;
-        QVERIFY(QFile::copy(path("own.retro"), folder.filePath("own.retro")));
+        QVERIFY(QFile::rename(path("own.retro"), folder.filePath("own.retro")));
         QVERIFY(QFile::copy(path("other.onnx"), folder.filePath("bad.onnx")));
         const Answer beside = cli({"diagnose", folder.filePath("own.retro")});
-        QVERIFY2(beside.out.contains("checks want the model bad.onnx"), qPrintable(beside.out));
+        QVERIFY2(!beside.out.contains("want the model"), qPrintable(beside.out)); // that at its path is taken
     }
 
     void runFileHasTheSameFindings()
@@ -142,12 +148,11 @@ private slots:
 
     void runFileWithoutItsModelSaysWhatIsNotRun()
     {
-        QCOMPARE(explain("bad.onnx", "moved.retro").code, 0);
-        QTemporaryDir elsewhere;
-        const QString moved = elsewhere.filePath("moved.retro");
-        QVERIFY(QFile::rename(path("moved.retro"), moved));
-        const Answer answer = cli({"diagnose", moved, "--all"});
-        RETRO_SAYS(answer.out, "[flow.unread]", "not run  model.training  the model is not beside the run");
+        write("gone.onnx", padded(4));
+        QCOMPARE(explain("gone.onnx", "left.retro").code, 0);
+        QVERIFY(QFile::remove(path("gone.onnx")));
+        const Answer answer = cli({"diagnose", path("left.retro"), "--all"});
+        RETRO_SAYS(answer.out, "[flow.unread]", "not run  model.training  the model of the run is not found");
     }
 
     void referenceModelIsMatched()

@@ -245,6 +245,21 @@ private slots:
         QCOMPARE((*read)->facts.planTiers, run.facts.planTiers);
     }
 
+    void whereTheModelAndItsInputsLayComesBack()
+    {
+        Run run = *sampleRun();
+        run.facts.modelPath = "/models/net.onnx";
+        run.facts.modelDigest = "0123456789abcdef0123456789abcdef";
+        run.facts.sources = {{"/data/jug.png", "fedcba9876543210fedcba9876543210"}, {"mask=zeros", ""}};
+        run.facts.input.emplace().preparedBy = "option";
+        RETRO_MADE(done, writeRun(file("places.retro"), run));
+        RETRO_MADE(read, readRun(file("places.retro")));
+        QCOMPARE((*read)->facts.modelPath, run.facts.modelPath);
+        QCOMPARE((*read)->facts.modelDigest, run.facts.modelDigest);
+        QVERIFY((*read)->facts.sources == run.facts.sources);
+        QVERIFY((*read)->facts.input == run.facts.input);
+    }
+
     void whatIsBeyondTheLimitsIsNotWritten()
     {
         Run run = *sampleRunWithInput();

@@ -65,7 +65,7 @@ diagnosis::Diagnosis makeDiagnosis(const tests::ViewContext& context)
     }
     made.checks.push_back({diagnosis::findCheck("model.channel-outlier"), true, "", 3, 8.2, "conv1", 0.01});
     made.checks.push_back(
-        {diagnosis::findCheck("model.weight-nonfinite"), false, "the model is not beside the run", 0, 0, {}, 0});
+        {diagnosis::findCheck("model.weight-nonfinite"), false, "the model of the run is not found", 0, 0, {}, 0});
     return made;
 }
 
@@ -450,7 +450,7 @@ private slots:
         QCOMPARE(text(3, StatisticsModel::LargestColumn), QStringLiteral("8.2"));
         QCOMPARE(text(3, StatisticsModel::LimitColumn), QStringLiteral("50"));
         QCOMPARE(text(3, StatisticsModel::WhereColumn), QStringLiteral("conv1"));
-        QCOMPARE(text(4, StatisticsModel::WhereColumn), QStringLiteral("not run: the model is not beside the run"));
+        QCOMPARE(text(4, StatisticsModel::WhereColumn), QStringLiteral("not run: the model of the run is not found"));
     }
 
     void aReasonStandsInThePlaceOfFindings()
