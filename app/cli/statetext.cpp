@@ -257,7 +257,7 @@ ordered_json stateJson(const trace::Timeline& timeline)
                       {"promises", promises},
                       {"nodes", nodesJson(timeline)},
                       {"frontier", frontier},
-                      {"frontier_bytes", state.frontierBytes},
+                      {"frontier_bytes", state.frontierBytes.sum()},
                       {"finished", state.isFinished}};
     if (state.plan != trace::PlanProgress()) {
         json["plan"] = planJson(run, state.plan);

@@ -53,7 +53,8 @@ Result<void> writeHeatmapOfRun(const RunPointer& run, const std::filesystem::pat
 /// Bytes in memory per visit, as the frontier chart draws them.
 Result<void> writeFrontier(const RunPointer& run, const std::filesystem::path& path, const ExportRequest&)
 {
-    return base::writeFile(path, views::frontierCsv(*run));
+    RETRO_TRY(const trace::Timeline timeline, trace::Timeline::open(run));
+    return base::writeFile(path, views::frontierCsv(timeline));
 }
 
 Result<void> writeReportOfText(const engine::LanguageReport& report, const std::filesystem::path& path)

@@ -36,7 +36,8 @@ void addLanded(Members& members, const NodeState& node, NodeId id)
 void addHeld(Members& members, const PromiseState& promise)
 {
     for (const BranchState& branch : promise.branches) {
-        members.add(promise.isComplete ? HandleId() : branch.argument, promise.start, true);
+        const bool isHeld = branch.holdsArgument && !promise.isComplete;
+        members.add(isHeld ? branch.argument : HandleId(), promise.start, true);
         members.add(branch.holdsRelevance() ? branch.relevance : HandleId(), promise.start, true);
     }
     for (const HandleId relevance : promise.relevance) {

@@ -28,12 +28,13 @@ void count(RunState& state, const HandleUse& use, std::int64_t bytes, int sign)
     const int isHeld = use.landed == 0 && use.held > 0 ? sign : 0;
     state.frontierLanded += static_cast<std::uint32_t>(isLanded);
     state.frontierHeld += static_cast<std::uint32_t>(isHeld);
-    state.frontierBytes += (isLanded + isHeld) * bytes;
+    const bool isArgument = isHeld != 0 && use.arguments > 0;
+    (isArgument ? state.frontierBytes.arguments : state.frontierBytes.relevance) += (isLanded + isHeld) * bytes;
 }
 
 } // namespace
 
-void countUse(RunState& state, const Run& run, HandleId handle, int landed, int held)
+void countUse(RunState& state, const Run& run, HandleId handle, int landed, int held, int arguments)
 {
     if (!handle.isValid()) {
         return;
@@ -43,7 +44,23 @@ void countUse(RunState& state, const Run& run, HandleId handle, int landed, int 
     count(state, use, bytes, -1);
     use.landed += static_cast<std::uint32_t>(landed);
     use.held += static_cast<std::uint32_t>(held);
+    use.arguments += static_cast<std::uint32_t>(arguments);
     count(state, use, bytes, 1);
+}
+
+void hold(BranchState& branch, bool isHeld, RunState& state, const Run& run)
+{
+    if (branch.holdsArgument != isHeld) {
+        branch.holdsArgument = isHeld;
+        countUse(state, run, branch.argument, 0, isHeld ? 1 : -1, isHeld ? 1 : -1);
+    }
+}
+
+bool bringsArgument(const RunState& state, const Event& event)
+{
+    const std::vector<BranchState>& branches = state.promises[event.promise].branches;
+    return state.isByPlan && event.branch < branches.size() &&
+           branches[event.branch].argument == HandleId(event.handle);
 }
 
 } // namespace delta
@@ -58,6 +75,8 @@ RunState::RunState(const Run& run) : nodes(run.graph ? run.graph->runNodeCount()
     if (run.graph && std::any_of(run.events.begin(), run.events.end(), isOfPlan)) {
         planned.resize(2 * run.graph->valueCount());
     }
+    isByPlan = std::ranges::any_of(
+        run.events, [](event::EventKind kind) { return kind == event::EventKind::Compute; }, &Event::kind);
     for (const Event& event : run.events) {
         const bool lands = event.kind == event::EventKind::Land && event.node < nodes.size();
         if (lands && !isKnown[event.node] && event.extra > 0 && event.extra <= kMostInEdges) {

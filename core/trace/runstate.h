@@ -37,6 +37,9 @@ struct BranchState
     HandleId argument;
     HandleId relevance;
     NodeId argumentFoundAt; ///< invalid while missing, or when a child promise answered
+    /// The argument takes memory of its own until the promise is complete: it is no operand without relevance (those
+    /// are constants, and values that the forward pass keeps), and nothing that a plan has in memory anyhow.
+    bool holdsArgument = false;
     std::vector<PromiseId> children;
     /// Who will still take the in-relevance: an operator that waits for it, in-edge slots in which the branch lies, and
     /// promises that are not complete and have it as parent.
@@ -98,6 +101,7 @@ struct HandleUse
 {
     std::uint32_t landed = 0;
     std::uint32_t held = 0;
+    std::uint32_t arguments = 0; ///< of those held: as arguments
     bool operator==(const HandleUse&) const = default;
 };
 
@@ -126,15 +130,27 @@ struct PlannedTensor
     bool operator==(const PlannedTensor&) const = default;
 };
 
+/// Bytes of the frontier, by what they are.
+struct FrontierBytes
+{
+    std::int64_t kept = 0;      ///< forward values that a plan has in memory
+    std::int64_t arguments = 0; ///< what promises hold as arguments
+    std::int64_t relevance = 0; ///< relevance (gradients) that waits
+
+    [[nodiscard]] std::int64_t sum() const { return kept + arguments + relevance; }
+    bool operator==(const FrontierBytes&) const = default;
+};
+
 /// Everything that can be known at a step, rebuilt from events alone. apply() and revert() are exact inverses: apply
 /// then revert leaves an equal state. Plain value; copying is a keyframe and shares what does not change.
 ///
 /// The frontier counts tensors (handles), each once however many places have it:
 /// - landed: tensors that lie in an in-edge slot and were not taken yet;
 /// - landed, too: values that a plan has in memory;
-/// - held: tensors that are not landed and that a promise holds: arguments and collected relevance of promises that are
-///   not complete, and in-relevance of a branch that somebody will still take (BranchState::holdsRelevance).
-/// Values that the forward pass saved, checkpoints and the final relevance of nodes do not count.
+/// - held: tensors that are not landed and that a promise holds: arguments (BranchState::holdsArgument) and collected
+///   relevance of promises that are not complete, and in-relevance of a branch that somebody will still take
+///   (BranchState::holdsRelevance).
+/// Constants, values that the forward pass saved, checkpoints and the final relevance of nodes do not count.
 class RunState
 {
 public:
@@ -161,9 +177,10 @@ public:
     /// Tensors landed and not consumed / held by promises, as counts, and the bytes of both.
     std::uint32_t frontierLanded = 0;
     std::uint32_t frontierHeld = 0;
-    std::int64_t frontierBytes = 0;
+    FrontierBytes frontierBytes;
     CowVector<HandleUse, 128> handleUses; ///< by HandleId
     PlanProgress plan;
+    bool isByPlan = false; ///< a plan says what is in memory: arguments that it keeps are not held once more
     /// What a plan has in memory: by ValueId, then gradients by ValueId; invalid where nothing is. Empty in runs
     /// without a plan.
     CowVector<PlannedTensor, 64> planned;
@@ -174,7 +191,7 @@ public:
     }
 
     /// Members of the frontier: landed ones by node and slot, then held ones by promise. As many as the two counts, and
-    /// their sizes add up to frontierBytes. Walks all nodes and promises.
+    /// their sizes add up to frontierBytes.sum(). Walks all nodes and promises.
     [[nodiscard]] std::vector<FrontierMember> frontier() const;
     bool operator==(const RunState&) const = default;
 };

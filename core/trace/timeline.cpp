@@ -83,7 +83,7 @@ void recordVisit(VisitSeries& series, const RunState& state)
     series.mode.push_back(state.mode);
     series.frontierLanded.push_back(state.frontierLanded);
     series.frontierHeld.push_back(state.frontierHeld);
-    series.frontierBytes.push_back(state.frontierBytes);
+    series.frontierBytes.push_back(state.frontierBytes.sum());
     series.stackDepth.push_back(static_cast<std::uint32_t>(state.normalStack.size() + state.searchStack.size()));
     series.queueDepth.push_back(static_cast<std::uint32_t>(state.queue.size()));
     series.node.push_back(state.current);
@@ -139,13 +139,13 @@ public:
                 RETRO_CHECK(base::checkStop(stop));
             }
             if (visit < m_run.visitCount() && step == m_run.endOfVisit(visit)) {
-                recordVisit(m_series, m_state);
+                endVisit();
                 ++visit;
             }
             RETRO_CHECK(apply(step));
         }
         if (visit < m_run.visitCount()) {
-            recordVisit(m_series, m_state);
+            endVisit();
         }
         return {};
     }
@@ -154,6 +154,12 @@ public:
     std::shared_ptr<const VisitSeries> series() { return std::make_shared<VisitSeries>(std::move(m_series)); }
 
 private:
+    void endVisit()
+    {
+        recordVisit(m_series, m_state);
+        m_series.most.push_back(std::exchange(m_most, {}));
+    }
+
     Result<void> apply(std::uint64_t step)
     {
         const Event& event = m_run.events[step];
@@ -164,6 +170,9 @@ private:
                                     fmt::format("event {}", step));
         }
         m_state.apply(event, m_run, step);
+        if (m_state.frontierBytes.sum() >= m_most.sum()) {
+            m_most = m_state.frontierBytes;
+        }
         recordPromise(m_series, event, step);
         if ((step + 1) % m_keyframes.interval == 0) {
             m_keyframes.add(m_state);
@@ -175,6 +184,7 @@ private:
     RunState m_state;
     Keyframes m_keyframes;
     VisitSeries m_series;
+    FrontierBytes m_most; ///< since the visit began
 };
 
 Result<Timeline> Timeline::open(std::shared_ptr<const Run> run, const std::stop_token& stop)

@@ -26,6 +26,7 @@ struct VisitSeries
     std::vector<std::uint32_t> frontierLanded;
     std::vector<std::uint32_t> frontierHeld;
     std::vector<std::int64_t> frontierBytes;
+    std::vector<FrontierBytes> most;       ///< while the visit lasted, at the moment of the largest sum
     std::vector<std::uint32_t> stackDepth; ///< normal stack and search stack together
     std::vector<std::uint32_t> queueDepth;
     std::vector<NodeId> node;

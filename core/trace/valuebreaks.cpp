@@ -253,7 +253,7 @@ std::vector<NumberStop> frontierStops(const Run& run, const Breakpoint& breakpoi
     bool wasAbove = false;
     for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
         state.apply(run.events[step], run, step);
-        const double now = inBytes ? static_cast<double>(state.frontierBytes)
+        const double now = inBytes ? static_cast<double>(state.frontierBytes.sum())
                                    : static_cast<double>(state.frontierLanded + state.frontierHeld);
         const bool isAbove = now > breakpoint.number;
         if (isAbove && !wasAbove) {

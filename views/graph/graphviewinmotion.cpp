@@ -72,7 +72,7 @@ void GraphView::applyCards()
         m_canvas->setEnds(tr("input"), scoreText());
     }
     m_canvas->setCards(cardsOf(*scene, m_canvas->groupVisits(), state, model().position()), model().position(),
-                       tr("%1, %2").arg(tensors, bytesText(state.frontierBytes)));
+                       tr("%1, %2").arg(tensors, bytesText(state.frontierBytes.sum())));
     const bool isMany = scene->style.isSideways && scene->book->graph->nodeCount() >= kFewestForStripe;
     m_canvas->setStripe(isMany ? stripeOf(model().run(), state) : NodeStripe());
     m_canvas->setMoment(cursor().moment());

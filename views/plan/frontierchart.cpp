@@ -101,14 +101,14 @@ void FrontierPane::paint(QPainter& painter, const QSizeF& size, const Theme& the
     for (const FrontierRow& row : m_curves.traversal) {
         const double left = x(area, row.position) - width / 2;
         std::uint64_t below = 0;
-        const auto band = [&](std::uint64_t bytes, Role role) {
+        const auto band = [&](std::int64_t bytes, Role role) {
             const double bottom = y(below);
-            below += bytes;
+            below += static_cast<std::uint64_t>(bytes);
             painter.fillRect(QRectF(left, y(below), width, bottom - y(below)), theme[role]);
         };
-        band(row.kept, Role::Keep);
-        band(row.arguments, Role::SearchLine);
-        band(row.relevance, Role::Strong);
+        band(row.bytes.kept, Role::Keep);
+        band(row.bytes.arguments, Role::SearchLine);
+        band(row.bytes.relevance, Role::Strong);
     }
     const auto curve = [&](const std::vector<FrontierPoint>& points, Role role, Qt::PenStyle style) {
         QPolygonF line;
@@ -187,10 +187,11 @@ QString FrontierPane::tipAt(const QPointF& at) const
     if (row == nullptr || !m_run) {
         return {};
     }
+    const auto words = [](std::int64_t bytes) { return bytesWords(static_cast<std::uint64_t>(bytes)); };
     QString text =
         tr("Visit %1: %2\nin memory %3: kept %4, arguments %5, relevance %6")
-            .arg(countText(std::int64_t{row->visit} + 1), nodeName(*m_run, row->node), bytesWords(row->sum()),
-                 bytesWords(row->kept), bytesWords(row->arguments), bytesWords(row->relevance));
+            .arg(countText(std::int64_t{row->visit} + 1), nodeName(*m_run, row->node), words(row->bytes.sum()),
+                 words(row->bytes.kept), words(row->bytes.arguments), words(row->bytes.relevance));
     const auto planned = std::ranges::find(m_curves.plan, row->position, &FrontierPoint::position);
     if (planned != m_curves.plan.end()) {
         text += tr("\nby the plan %1").arg(bytesWords(planned->bytes));
@@ -269,9 +270,9 @@ base::Result<void> FrontierChart::exportTo(const std::filesystem::path& path)
         return base::usageError("there is no run whose memory could be drawn; open a model and run it", path.string());
     }
     if (path.extension() == ".csv") {
-        return base::writeFile(path, frontierCsv(model().run()));
+        return base::writeFile(path, frontierCsv(model().timeline()));
     }
-    m_pane->setCurves(frontierCurves(m_plan.planOfSteps().get(), &model().run()), model().sharedRun());
+    m_pane->setCurves(frontierCurves(m_plan.planOfSteps().get(), &model().timeline()), model().sharedRun());
     const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint()));
     return paintToFile(
         path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Frontier chart"), {}, 2);
@@ -286,8 +287,11 @@ void FrontierChart::refresh(Changes /*changes*/)
     }
     m_shownPlan = m_plan.planOfSteps();
     m_shownRun = model().sharedRun();
-    m_jobs->start([this, plan = m_shownPlan, run = m_shownRun](const std::stop_token&) -> JobRunner::Delivery {
-        auto curves = std::make_shared<FrontierCurves>(frontierCurves(plan.get(), run.get()));
+    std::optional<trace::Timeline> timeline = model().hasRun() ? std::optional(model().timeline()) : std::nullopt;
+    m_jobs->start([this, plan = m_shownPlan, run = m_shownRun,
+                   timeline = std::move(timeline)](const std::stop_token&) -> JobRunner::Delivery {
+        const trace::Timeline* own = timeline ? &*timeline : nullptr;
+        auto curves = std::make_shared<FrontierCurves>(frontierCurves(plan.get(), own));
         return [this, curves, run] { m_pane->setCurves(std::move(*curves), run); };
     });
 }

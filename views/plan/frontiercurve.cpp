@@ -6,9 +6,6 @@
 #include "views/common/csv.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace retro::views
@@ -27,160 +24,31 @@ std::uint32_t placeOf(std::uint32_t node, std::uint32_t operators, bool isForwar
     return isForward ? (isInput ? 0 : node) : (isInput ? 2 * operators : 2 * operators - 1 - node);
 }
 
-/// Follows what is in memory, and notes the most of each kind in every visit.
-class FrontierWalk
+bool isOfSearch(const Event& event)
 {
-public:
-    explicit FrontierWalk(const trace::Run& run)
-        : m_run(run), m_operators(static_cast<std::uint32_t>(run.graph->nodeCount())),
-          m_isByPlan(std::ranges::any_of(run.events, [](const Event& one) { return one.kind == EventKind::Compute; }))
-    {}
+    return event.kind == EventKind::Candidate || event.kind == EventKind::Split || event.kind == EventKind::Drop ||
+           event.kind == EventKind::Rebuild;
+}
 
-    std::vector<FrontierRow> rows()
-    {
-        for (const Event& event : m_run.events) {
-            if (event.kind == EventKind::Visit) {
-                begin(event);
-            }
-            take(event);
-            note();
-        }
-        std::erase_if(m_rows, [this](const FrontierRow& row) { return row.visit < m_first; });
-        return std::move(m_rows);
+/// The rows of a run: of every visit behind the search for a plan.
+std::vector<FrontierRow> frontierRows(const trace::Timeline& timeline)
+{
+    const trace::Run& run = timeline.run();
+    const trace::VisitSeries& series = timeline.series();
+    const auto operators = static_cast<std::uint32_t>(run.graph->nodeCount());
+    const auto turn = std::ranges::find_if(
+        run.events, [](const Event& one) { return one.kind == EventKind::Compute && event::isOfGradient(one); });
+    const std::uint32_t turned = turn == run.events.end() ? run.visitCount() : turn->visit;
+    const auto search = std::ranges::find_if(run.events.rbegin(), run.events.rend(), isOfSearch);
+    const bool isByPlan = timeline.state().isByPlan;
+    std::vector<FrontierRow> rows;
+    for (std::uint32_t visit = search == run.events.rend() ? 0 : search->visit + 1; visit < run.visitCount(); ++visit) {
+        const bool isForward = isByPlan && series.mode[visit] == event::Mode::None && visit <= turned;
+        rows.push_back(
+            {visit, series.node[visit], placeOf(series.node[visit].value, operators, isForward), series.most[visit]});
     }
-
-private:
-    void begin(const Event& event)
-    {
-        FrontierRow row;
-        row.visit = event.visit;
-        row.node = base::NodeId(event.node);
-        row.position = placeOf(event.node, m_operators, m_isByPlan && event.mode == event::Mode::None && !m_isTurned);
-        m_rows.push_back(row);
-    }
-
-    [[nodiscard]] std::int64_t bytesOf(std::uint32_t handle) const
-    {
-        return handle < m_run.handles.size() ? m_run.handles[handle].bytes : 0;
-    }
-
-    void take(const Event& event)
-    {
-        const bool isGradient = event::isOfGradient(event);
-        switch (event.kind) {
-        case EventKind::Candidate:
-        case EventKind::Split:
-        case EventKind::Drop:
-        case EventKind::Rebuild:
-            m_first = event.visit + 1;
-            break;
-        case EventKind::Compute:
-            m_isTurned = m_isTurned || isGradient;
-            enter(event, isGradient);
-            break;
-        case EventKind::Recompute:
-            if (event.extra == 0) {
-                enter(event, isGradient);
-            }
-            break;
-        case EventKind::Free:
-            leave(event, isGradient);
-            break;
-        case EventKind::Fetch:
-            if (event.promise == base::PromiseId::kInvalid) {
-                enter(event, isGradient);
-            } else if (m_isByPlan) {
-                hold(event);
-            }
-            break;
-        case EventKind::Arg:
-            if (!m_isByPlan) { // else what is kept lies there already
-                hold(event);
-            }
-            break;
-        case EventKind::Complete:
-            letGo(event.promise);
-            break;
-        case EventKind::Land:
-            if (event.handle != base::HandleId::kInvalid && m_landed[event.handle]++ == 0) {
-                m_relevance += bytesOf(event.handle);
-            }
-            break;
-        case EventKind::Take:
-            takeLanded(event.handle);
-            break;
-        default:
-            break;
-        }
-    }
-
-    void enter(const Event& event, bool isGradient)
-    {
-        m_planned[{event.other, isGradient}] = bytesOf(event.handle);
-        (isGradient ? m_relevance : m_kept) += bytesOf(event.handle);
-    }
-
-    void leave(const Event& event, bool isGradient)
-    {
-        const auto at = m_planned.find({event.other, isGradient});
-        if (at != m_planned.end()) {
-            (isGradient ? m_relevance : m_kept) -= at->second;
-            m_planned.erase(at);
-        }
-    }
-
-    void hold(const Event& event)
-    {
-        if (m_arguments[event.promise].insert(event.handle).second && m_holders[event.handle]++ == 0) {
-            m_held += bytesOf(event.handle);
-        }
-    }
-
-    void letGo(std::uint32_t promise)
-    {
-        for (const std::uint32_t handle : m_arguments[promise]) {
-            m_held -= --m_holders[handle] == 0 ? bytesOf(handle) : 0;
-        }
-        m_arguments.erase(promise);
-    }
-
-    void takeLanded(std::uint32_t handle)
-    {
-        const auto at = m_landed.find(handle);
-        if (at != m_landed.end() && --at->second == 0) {
-            m_relevance -= bytesOf(handle);
-            m_landed.erase(at);
-        }
-    }
-
-    void note()
-    {
-        if (m_rows.empty()) {
-            return;
-        }
-        FrontierRow& row = m_rows.back();
-        const std::uint64_t now = static_cast<std::uint64_t>(m_kept + m_held + m_relevance);
-        if (now >= row.sum()) { // the moment of the most
-            row.kept = static_cast<std::uint64_t>(m_kept);
-            row.arguments = static_cast<std::uint64_t>(m_held);
-            row.relevance = static_cast<std::uint64_t>(m_relevance);
-        }
-    }
-
-    const trace::Run& m_run;
-    std::uint32_t m_operators;
-    bool m_isByPlan;
-    bool m_isTurned = false;   ///< a gradient was made
-    std::uint32_t m_first = 0; ///< visit behind the search
-    std::int64_t m_kept = 0;
-    std::int64_t m_held = 0;
-    std::int64_t m_relevance = 0;
-    std::vector<FrontierRow> m_rows;
-    std::map<std::pair<std::uint32_t, bool>, std::int64_t> m_planned;
-    std::map<std::uint32_t, std::set<std::uint32_t>> m_arguments; ///< per promise: handles
-    std::unordered_map<std::uint32_t, std::uint32_t> m_holders;
-    std::unordered_map<std::uint32_t, std::uint32_t> m_landed;
-};
+    return rows;
+}
 
 /// Positions of the operators of a joint graph: those of the nodes that they run or whose relevance they make.
 class Positions
@@ -284,21 +152,20 @@ std::uint64_t FrontierCurves::most() const
         }
     }
     for (const FrontierRow& row : traversal) {
-        most = std::max(most, row.sum());
+        most = std::max(most, static_cast<std::uint64_t>(row.bytes.sum()));
     }
     return most;
 }
 
-std::vector<FrontierRow> frontierRows(const trace::Run& run) { return FrontierWalk(run).rows(); }
-
-FrontierCurves frontierCurves(const ShownPlan* plan, const trace::Run* run)
+FrontierCurves frontierCurves(const ShownPlan* plan, const trace::Timeline* timeline)
 {
     FrontierCurves curves;
+    const trace::Run* run = timeline != nullptr ? &timeline->run() : nullptr;
     curves.operators = run != nullptr    ? static_cast<std::uint32_t>(run->graph->nodeCount())
                        : plan != nullptr ? static_cast<std::uint32_t>(plan->subject->joint.forwardCount)
                                          : 0;
     if (run != nullptr) {
-        curves.traversal = frontierRows(*run);
+        curves.traversal = frontierRows(*timeline);
     }
     if (plan != nullptr) {
         const Positions positions(*plan, run, curves.operators);
@@ -310,16 +177,16 @@ FrontierCurves frontierCurves(const ShownPlan* plan, const trace::Run* run)
     return curves;
 }
 
-std::string frontierCsv(const trace::Run& run)
+std::string frontierCsv(const trace::Timeline& timeline)
 {
     CsvText text({"visit", "node", "position", "kept_bytes", "argument_bytes", "relevance_bytes", "bytes"});
-    for (const FrontierRow& row : frontierRows(run)) {
-        const bool isKnown = row.node.isValid() && row.node.index() < run.graph->runNodeCount();
+    const graph::Graph& graph = *timeline.run().graph;
+    for (const FrontierRow& row : frontierRows(timeline)) {
+        const bool isKnown = row.node.isValid() && row.node.index() < graph.runNodeCount();
         text.add(std::int64_t{row.visit});
-        text.add(isKnown ? QString::fromStdString(std::string(run.graph->labelOf(row.node))) : QString());
-        text.add(std::int64_t{row.position}).add(static_cast<std::int64_t>(row.kept));
-        text.add(static_cast<std::int64_t>(row.arguments)).add(static_cast<std::int64_t>(row.relevance));
-        text.add(static_cast<std::int64_t>(row.sum())).endRow();
+        text.add(isKnown ? QString::fromStdString(std::string(graph.labelOf(row.node))) : QString());
+        text.add(std::int64_t{row.position}).add(row.bytes.kept).add(row.bytes.arguments);
+        text.add(row.bytes.relevance).add(row.bytes.sum()).endRow();
     }
     return text.take();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/trace/timeline.h"
 #include "views/plan/shownplan.h"
 
 #include <string>
@@ -9,17 +10,13 @@
 namespace retro::views
 {
 
-/// What a run has in memory in one visit: the most of each kind.
+/// What a run has in memory in one visit, at the moment of the most (trace::VisitSeries).
 struct FrontierRow
 {
     std::uint32_t visit = 0;
-    base::NodeId node;           ///< that is visited
-    std::uint32_t position = 0;  ///< on the axis of the forward operators, the second half mirrored
-    std::uint64_t kept = 0;      ///< bytes of forward values that the plan has in memory
-    std::uint64_t arguments = 0; ///< bytes that promises hold as arguments
-    std::uint64_t relevance = 0; ///< bytes of relevance (gradients) that waits
-
-    [[nodiscard]] std::uint64_t sum() const { return kept + arguments + relevance; }
+    base::NodeId node;          ///< that is visited
+    std::uint32_t position = 0; ///< on the axis of the forward operators, the second half mirrored
+    trace::FrontierBytes bytes;
 };
 
 /// Bytes at an operator.
@@ -36,16 +33,14 @@ struct FrontierCurves
     std::uint32_t operators = 0;        ///< positions count to twice that
     std::vector<FrontierPoint> forward; ///< of the order of the plan
     std::vector<FrontierPoint> plan;    ///< by its steps
-    std::vector<FrontierRow> traversal; ///< by visit
+    std::vector<FrontierRow> traversal; ///< by visit, behind the search for a plan
 
     [[nodiscard]] std::uint64_t most() const;
 };
 
-/// The rows of a run: of every visit behind the search for a plan. O(events).
-[[nodiscard]] std::vector<FrontierRow> frontierRows(const trace::Run& run);
-/// All curves; either may be null.
-[[nodiscard]] FrontierCurves frontierCurves(const ShownPlan* plan, const trace::Run* run);
-/// The rows as CSV: visit, node, position, kept, arguments, relevance, sum.
-[[nodiscard]] std::string frontierCsv(const trace::Run& run);
+/// All curves; either may be null. O(events).
+[[nodiscard]] FrontierCurves frontierCurves(const ShownPlan* plan, const trace::Timeline* timeline);
+/// The rows of the run as CSV: visit, node, position, kept, arguments, relevance, sum.
+[[nodiscard]] std::string frontierCsv(const trace::Timeline& timeline);
 
 } // namespace retro::views

@@ -83,7 +83,7 @@ std::int64_t heldBytes(const trace::Run& run, const trace::PromiseState& promise
         }
     };
     for (const trace::BranchState& branch : promise.branches) {
-        add(branch.argument, !promise.isComplete);
+        add(branch.argument, branch.holdsArgument && !promise.isComplete);
         add(branch.relevance, branch.holdsRelevance());
     }
     for (const base::HandleId relevance : promise.relevance) {

@@ -238,9 +238,10 @@ QString PromiseTreeModel::bytesText(const PromiseRow& row) const
         bytes = bytesOf(row.promise);
     } else if (m_forest->stateOf(row, m_position) == PromiseRowState::Found &&
                m_forest->stateOf(*row.parent, m_position) == PromiseRowState::Waits) {
-        const base::HandleId argument = m_forest->branchOf(row)->argument;
-        bytes =
-            argument.isValid() && argument.index() < m_run->handles.size() ? m_run->handles[argument.index()].bytes : 0;
+        const BranchFacts& branch = *m_forest->branchOf(row);
+        const bool isHeld = branch.searchEnd.isValid() && branch.argument.isValid() &&
+                            branch.argument.index() < m_run->handles.size(); // a constant is not
+        bytes = isHeld ? m_run->handles[branch.argument.index()].bytes : 0;
     }
     return bytes > 0 ? views::bytesText(bytes) : QString();
 }

@@ -124,7 +124,7 @@ QString FrontierView::subject() const
     const trace::RunState& state = model().state();
     const std::int64_t count = std::int64_t{state.frontierLanded} + state.frontierHeld;
     return (count == 1 ? tr("1 tensor, %1") : tr("%2 tensors, %1").arg(QStringLiteral("%1"), countText(count)))
-        .arg(bytesText(state.frontierBytes));
+        .arg(bytesText(state.frontierBytes.sum()));
 }
 
 bool FrontierView::canShow(const SelectedThing& thing) const

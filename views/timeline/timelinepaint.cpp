@@ -531,7 +531,7 @@ QString TimelinePane::readOutText() const
     const trace::RunState& state = m_model.state();
     return tr("frontier %1, %2")
         .arg(countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
-             bytesText(state.frontierBytes));
+             bytesText(state.frontierBytes.sum()));
 }
 
 double TimelinePane::readOutReach() const { return fonts::widthOf(fonts::small(), readOutText()) + fonts::px(26); }

@@ -68,7 +68,7 @@ struct PlanSaving
     std::map<base::NodeId, std::size_t> recomputed; ///< nodes that ran again for a rule: how often
     std::shared_ptr<const CarriedPlan> plan;        ///< null where the forward pass had its own order
     std::vector<trace::DroppedValue> dropped;       ///< each forward value that is not kept, by value
-    std::uint64_t heldPeak = 0;                     ///< bytes of arguments that promises held, at most at one time
+    std::uint64_t heldPeak = 0;                     ///< bytes that promises brought and held, at most at one time
 };
 
 /// How the forward values of a pass came to the rules that read them.

@@ -117,7 +117,9 @@ void SavingSink::onEvent(const event::Event& event)
     }
     send(event);
     book(event);
-    holdArguments(event);
+    if (event.kind == event::EventKind::Complete) {
+        letGo(event.promise);
+    }
 }
 
 /// The pass is over: what the plan kept goes.
@@ -224,6 +226,7 @@ void SavingSink::reportFetch(base::ValueId value, const event::Event& at)
         event::valueEvent(event::EventKind::Fetch, {node.value, value.value, false}, 0, base::HandleId(at.handle));
     fetch.visit = at.visit;
     fetch.promise = at.promise;
+    fetch.branch = at.branch;
     send(fetch);
 }
 
@@ -234,27 +237,27 @@ void SavingSink::book(const event::Event& event)
     if (value.isValid() && m_result.model->isTracked(value)) {
         ++m_result.planSaving->promised[value];
         reportFetch(value, event);
+        holdArgument(event);
     }
 }
 
-/// Promises hold their arguments until they are complete; a tensor that several hold counts once.
-void SavingSink::holdArguments(const event::Event& event)
+/// A promise holds what it brought until it is complete; a tensor that several hold counts once. What the plan kept,
+/// and constants, lie in memory anyhow.
+void SavingSink::holdArgument(const event::Event& event)
 {
-    if (event.kind == event::EventKind::Arg && m_held[event.promise].insert(event.handle).second) {
-        if (m_holders[event.handle]++ == 0 && event.handle < m_bytes.size()) {
-            m_heldBytes += static_cast<std::uint64_t>(m_bytes[event.handle]);
-            m_result.planSaving->heldPeak = std::max(m_result.planSaving->heldPeak, m_heldBytes);
-        }
+    if (event.handle < m_bytes.size() && m_held[event.promise].insert(event.handle).second &&
+        m_holders[event.handle]++ == 0) {
+        m_heldBytes += static_cast<std::uint64_t>(m_bytes[event.handle]);
+        m_result.planSaving->heldPeak = std::max(m_result.planSaving->heldPeak, m_heldBytes);
     }
-    if (event.kind != event::EventKind::Complete) {
-        return;
+}
+
+void SavingSink::letGo(std::uint32_t promise)
+{
+    for (const std::uint32_t handle : m_held[promise]) {
+        m_heldBytes -= --m_holders[handle] == 0 ? static_cast<std::uint64_t>(m_bytes[handle]) : 0;
     }
-    for (const std::uint32_t handle : m_held[event.promise]) {
-        if (--m_holders[handle] == 0 && handle < m_bytes.size()) {
-            m_heldBytes -= static_cast<std::uint64_t>(m_bytes[handle]);
-        }
-    }
-    m_held.erase(event.promise);
+    m_held.erase(promise);
 }
 
 } // namespace retro::engine

@@ -85,7 +85,8 @@ private:
     void reportReturn(base::ValueId value);
     void send(event::Event event);
     void reportFetch(base::ValueId value, const event::Event& at);
-    void holdArguments(const event::Event& event);
+    void holdArgument(const event::Event& event);
+    void letGo(std::uint32_t promise);
 
     event::Sink& m_to;
     SavingSources m_from;

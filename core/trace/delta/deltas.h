@@ -63,9 +63,15 @@ extern const Delta kFetch;
 /// Join, Snapshot, Launch and Buffer tell what happened and change nothing.
 extern const Delta kNothing;
 
-/// Books that a tensor lies in `landed` more in-edge slots and that promises hold it `held` times more; keeps the
-/// frontier counts. Invalid handles count nowhere.
-void countUse(RunState& state, const Run& run, HandleId handle, int landed, int held);
+/// Books that a tensor lies in `landed` more in-edge slots and that promises hold it `held` times more, `arguments` of
+/// these as arguments; keeps the frontier counts. Invalid handles count nowhere.
+void countUse(RunState& state, const Run& run, HandleId handle, int landed, int held, int arguments = 0);
+
+/// Books that a branch holds its argument, or no longer (BranchState::holdsArgument).
+void hold(BranchState& branch, bool isHeld, RunState& state, const Run& run);
+
+/// True of a Fetch that brings the argument of a branch, which the plan had dropped.
+[[nodiscard]] bool bringsArgument(const RunState& state, const Event& event);
 
 /// Changes a branch and keeps the frontier counts: its in-relevance counts while BranchState::holdsRelevance().
 template <class Change>

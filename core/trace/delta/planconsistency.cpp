@@ -2,6 +2,7 @@
 // Checks of what planners tried and of what a plan has in memory.
 #include "core/event/planevent.h"
 #include "core/trace/delta/consistency.h"
+#include "core/trace/delta/deltas.h"
 
 #include <algorithm>
 
@@ -120,7 +121,11 @@ const char* checkFetch(const Context& at)
     if (at.event.promise == PromiseId::kInvalid) {
         return checkEnters(at);
     }
-    return at.hasPromise() ? checkValue(at) : kNoSuchPromise;
+    if (!at.hasPromise()) {
+        return kNoSuchPromise;
+    }
+    const bool isThere = bringsArgument(at.state, at.event) && (at.promise().isComplete || at.branch().holdsArgument);
+    return isThere ? "that argument is there already" : checkValue(at);
 }
 
 } // namespace retro::trace::delta

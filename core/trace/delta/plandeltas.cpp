@@ -14,16 +14,37 @@ bool isForMoment(const Event& event) { return event.extra == 1; }
 
 bool isOfPromise(const Event& event) { return event.promise != PromiseId::kInvalid; }
 
+/// A tensor of a plan has come (sign 1) or is about to go (−1): if it is a forward value, it counts as such.
+void countKept(RunState& state, const Event& event, const Run& run, int sign)
+{
+    const HandleId handle = handleOf(event);
+    if (handle.isValid() && !event::isOfGradient(event) && state.handleUses[handle.index()].landed == 1) {
+        const std::int64_t bytes = sign * run.handles[handle.index()].bytes;
+        state.frontierBytes.kept += bytes;
+        state.frontierBytes.relevance -= bytes;
+    }
+}
+
 void enter(RunState& state, const Event& event, const Run& run)
 {
     state.planned.edit(state.plannedSlot(event.other, event::isOfGradient(event))) = {handleOf(event), nodeOf(event)};
     countUse(state, run, handleOf(event), 1, 0);
+    countKept(state, event, run, 1);
 }
 
 void leave(RunState& state, const Event& event, const Run& run)
 {
+    countKept(state, event, run, -1);
     state.planned.edit(state.plannedSlot(event.other, event::isOfGradient(event))) = {};
     countUse(state, run, handleOf(event), -1, 0);
+}
+
+/// What a promise brought that the plan had dropped takes memory of its own.
+void holdBrought(RunState& state, const Event& event, const Run& run, bool isHeld)
+{
+    if (bringsArgument(state, event)) {
+        hold(state.promises.edit(event.promise).branches[event.branch], isHeld, state, run);
+    }
 }
 
 void applyCandidate(RunState& state, const Event& event, const Run&, std::uint64_t)
@@ -97,14 +118,18 @@ void revertMove(RunState& state, const Event&, const Run&, std::uint64_t) { --st
 void applyFetch(RunState& state, const Event& event, const Run& run, std::uint64_t)
 {
     ++state.plan.fetched;
-    if (!isOfPromise(event)) {
+    if (isOfPromise(event)) {
+        holdBrought(state, event, run, true);
+    } else {
         enter(state, event, run);
     }
 }
 
 void revertFetch(RunState& state, const Event& event, const Run& run, std::uint64_t)
 {
-    if (!isOfPromise(event)) {
+    if (isOfPromise(event)) {
+        holdBrought(state, event, run, false);
+    } else {
         leave(state, event, run);
     }
     --state.plan.fetched;

@@ -69,20 +69,22 @@ void revertArgNode(RunState& state, const Event& event, const Run&, std::uint64_
     branchIn(state, event).argNode = idBefore<NodeId>(event);
 }
 
+/// An argument for which nobody searched, and which no child promise answered, is of an operand without relevance.
 void applyArg(RunState& state, const Event& event, const Run& run, std::uint64_t)
 {
     BranchState& branch = branchIn(state, event);
     branch.argument = handleOf(event);
     branch.argumentFoundAt = nodeOf(event);
-    countUse(state, run, handleOf(event), 0, 1);
+    const bool isSearched = branch.argNode.isValid() || branch.argumentFoundAt.isValid() || !branch.children.empty();
+    hold(branch, isSearched && !state.isByPlan, state, run);
 }
 
 void revertArg(RunState& state, const Event& event, const Run& run, std::uint64_t)
 {
     BranchState& branch = branchIn(state, event);
+    hold(branch, false, state, run);
     branch.argument = HandleId();
     branch.argumentFoundAt = NodeId();
-    countUse(state, run, handleOf(event), 0, -1);
 }
 
 void applyReady(RunState& state, const Event& event, const Run&, std::uint64_t)
@@ -109,7 +111,9 @@ void revertOpen(RunState& state, const Event& event, const Run&, std::uint64_t)
 void countHeld(RunState& state, const Run& run, const PromiseState& promise, int held)
 {
     for (const BranchState& branch : promise.branches) {
-        countUse(state, run, branch.argument, 0, held);
+        if (branch.holdsArgument) {
+            countUse(state, run, branch.argument, 0, held, held);
+        }
     }
     for (const HandleId relevance : promise.relevance) {
         countUse(state, run, relevance, 0, held);

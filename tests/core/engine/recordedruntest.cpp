@@ -54,7 +54,7 @@ std::string leftOver(const trace::RunState& end)
     std::string text;
     text += end.isFinished ? "" : "not finished ";
     text += end.normalStack.empty() && end.searchStack.empty() && end.queue.empty() ? "" : "somebody is waiting ";
-    text += end.frontierLanded == 0 && end.frontierHeld == 0 && end.frontierBytes == 0 ? "" : "frontier ";
+    text += end.frontierLanded == 0 && end.frontierHeld == 0 && end.frontierBytes.sum() == 0 ? "" : "frontier ";
     const bool allComplete = std::all_of(end.promises.begin(), end.promises.end(),
                                          [](const trace::PromiseState& promise) { return promise.isComplete; });
     const bool anyMissing =

@@ -57,7 +57,7 @@ void TraversalTimelineTest::nothingIsLeftAtTheEnd()
         QVERIFY(end.isFinished && end.normalStack.empty() && end.searchStack.empty() && end.queue.empty());
         QCOMPARE(end.frontierLanded, 0U);
         QCOMPARE(end.frontierHeld, 0U);
-        QCOMPARE(end.frontierBytes, std::int64_t{0});
+        QCOMPARE(end.frontierBytes.sum(), std::int64_t{0});
         const RunState copy = end;
         timeline.seek(0);
         QVERIFY(timeline.state() == RunState(timeline.run()));

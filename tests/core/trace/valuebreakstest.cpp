@@ -155,7 +155,7 @@ private slots:
         RETRO_MADE(timeline, Timeline::open(run));
         do {
             most = std::max(most, timeline->state().frontierLanded + timeline->state().frontierHeld);
-            mostBytes = std::max(mostBytes, timeline->state().frontierBytes);
+            mostBytes = std::max(mostBytes, timeline->state().frontierBytes.sum());
         } while (timeline->forward());
         Breakpoint tensors = conditionOf(*run, "frontier 1 tensors");
         QVERIFY(!kindsAt(*run, tensors).empty());
