@@ -3,6 +3,7 @@
 
 #include "core/base/jsonout.h"
 #include "core/trace/labels.h"
+#include "core/trace/meantrelevance.h"
 #include "core/trace/why.h"
 
 #include <fmt/format.h>
@@ -118,8 +119,11 @@ ordered_json nodeJson(const trace::Timeline& timeline, NodeId node)
         inEdges.push_back(partJson(run, part));
     }
     ordered_json relevance = ordered_json::array();
-    for (const HandleId handle : at.relevance) {
-        relevance.push_back(tensorJson(run, handle));
+    for (std::size_t k = 0; k < at.relevance.size(); ++k) {
+        relevance.push_back(tensorJson(run, at.relevance[k]));
+        if (relevance.back().contains("sum")) {
+            relevance.back()["sum"] = trace::meantSum(run, node, k, at.relevance[k]);
+        }
     }
     ordered_json json{{"node", run.graph->labelOf(node)},
                       {"visits", at.visits},

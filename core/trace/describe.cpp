@@ -5,6 +5,7 @@
 #include "core/event/partevent.h"
 #include "core/event/planevent.h"
 #include "core/trace/lutlaunch.h"
+#include "core/trace/meantrelevance.h"
 
 #include "kernels/lut/schedule.h"
 
@@ -32,8 +33,15 @@ struct Words
     [[nodiscard]] std::string otherPromise() const { return promiseText(PromiseId(event.other)); }
     [[nodiscard]] std::string otherBranch() const { return branchText(PromiseId(event.other), event.branch2); }
     [[nodiscard]] bool isBranch() const { return event.promise != PromiseId::kInvalid; }
-    /// "relevance" or "search P0.1".
-    [[nodiscard]] std::string part() const { return isBranch() ? "search " + branch() : std::string("relevance"); }
+    /// "relevance", "gradient" or "search P0.1".
+    [[nodiscard]] std::string part() const { return isBranch() ? "search " + branch() : std::string(flowWord(run)); }
+    /// What is known of a value at last: "relevance", "gradient" or "gradient × input".
+    [[nodiscard]] std::string_view last() const
+    {
+        const bool isKnown = event.node < run.graph->runNodeCount() && run.graph->isInput(NodeId(event.node));
+        const bool isTimesInput = isKnown && isProduct(run, run.graph->outputsOf(NodeId(event.node)).front());
+        return isTimesInput ? std::string_view("gradient × input") : flowWord(run);
+    }
     [[nodiscard]] std::string stack() const { return event.extra == 0 ? "the normal stack" : "the search stack"; }
     /// " of 2 × 3, Σ 0.5" when the tensor is known.
     [[nodiscard]] std::string tensor() const
@@ -42,7 +50,7 @@ struct Words
             return {};
         }
         const HandleInfo& info = run.handles[event.handle];
-        return fmt::format(" ({}, Σ {:.6g})", tensor::toText(info.shape), info.sum);
+        return fmt::format(" ({}, Σ {:.6g})", tensor::toText(info.shape), sumIn(run, event));
     }
     /// " at output 1" when the node has more than one.
     [[nodiscard]] std::string output() const
@@ -207,15 +215,15 @@ std::string textOf(const Words& w)
     case EventKind::Complete:
         return w.promise() + " is complete";
     case EventKind::PromiseRelevance:
-        return fmt::format("{} has its relevance{}", w.promise(), w.tensor());
+        return fmt::format("{} has its {}{}", w.promise(), flowWord(w.run), w.tensor());
     case EventKind::BranchRelevance:
-        return fmt::format("{} receives relevance{}", w.branch(), w.tensor());
+        return fmt::format("{} receives {}{}", w.branch(), flowWord(w.run), w.tensor());
     case EventKind::Wait:
         return fmt::format("{} waits for {}", w.node(), w.branch());
     case EventKind::Resume:
         return fmt::format("{} no longer waits for {}", w.node(), w.branch());
     case EventKind::Relevance:
-        return fmt::format("relevance of {}{} is known{}", w.node(), w.output(), w.tensor());
+        return fmt::format("{} of {}{} is known{}", w.last(), w.node(), w.output(), w.tensor());
     case EventKind::Rule:
         return ruleText(w);
     case EventKind::Snapshot:

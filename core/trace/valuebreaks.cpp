@@ -5,6 +5,7 @@
 #include "core/ops/algebra.h"
 #include "core/trace/labels.h"
 #include "core/trace/lutlaunch.h"
+#include "core/trace/meantrelevance.h"
 #include "core/trace/runstate.h"
 
 #include <fmt/format.h>
@@ -47,10 +48,10 @@ public:
             return 0;
         }
         if (m_breakpoint.measure == ValueMeasure::Sum) {
-            return m_run.handles[handle].sum;
+            return meantSum(m_run, m_breakpoint.value, base::HandleId(handle));
         }
         const Tensor tensor = handle < m_run.tensors.size() ? m_run.tensors[handle] : Tensor();
-        return tensor.isValid() ? of(tensor) : std::nullopt;
+        return tensor.isValid() ? of(meantRelevance(m_run, m_breakpoint.value, tensor)) : std::nullopt;
     }
 
     /// Of an element, or of the largest one.

@@ -8,7 +8,6 @@
 #include "core/trace/ledgersummary.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/picture.h"
-#include "views/common/run/composedrelevance.h"
 #include "views/common/widgets/stepstrip.h"
 
 #include <QCoreApplication>
@@ -33,7 +32,7 @@ bool isChannelsLast(const RunModel& model) { return model.input().layout == QLat
 base::ValueId firstInput(const RunModel& model)
 {
     for (const base::ValueId input : model.graph().inputs()) {
-        if (model.tensor(model.relevanceHandle(input)) != nullptr) {
+        if (model.relevance(input) != nullptr) {
             return input;
         }
     }
@@ -44,7 +43,7 @@ base::ValueId shownValue(const RunModel& model, const QString& name)
 {
     if (!name.isEmpty()) {
         const auto value = model.graph().findValue(name.toStdString());
-        if (value && model.tensor(model.relevanceHandle(*value)) != nullptr) {
+        if (value && model.relevance(*value) != nullptr) {
             return *value;
         }
     }
@@ -71,11 +70,11 @@ void placeRelevance(const RunModel& model, const tensor::Tensor& shown, PairSide
 PairSide sideOf(const RunModel& model, base::ValueId value)
 {
     PairSide side;
-    const tensor::Tensor* relevance = value.isValid() ? model.tensor(model.relevanceHandle(value)) : nullptr;
+    const tensor::Tensor* relevance = model.relevance(value);
     if (relevance == nullptr) {
         return side;
     }
-    const tensor::Tensor shown = composedRelevance(model, value, *relevance);
+    const tensor::Tensor& shown = *relevance;
     for (std::int64_t i = 0; i < shown.size(); ++i) {
         const double r = shown.at(i);
         side.sum += r;

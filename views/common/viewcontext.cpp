@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/viewcontext.h"
 
+#include "core/trace/meantrelevance.h"
 #include "core/trace/targetplace.h"
 #include "views/common/run/runindex.h"
 #include "views/common/run/segments.h"
@@ -37,6 +38,7 @@ RunModel::RunModel(Cursor& cursor, QObject* parent)
 void RunModel::setRun(RunHandle handle, InputInfo input, bool atEnd)
 {
     m_handle = std::move(handle);
+    m_meant.clear();
     m_input = std::move(input);
     m_loadState = hasRun() ? LoadState::Ready : LoadState::Empty;
     m_stage.clear();
@@ -166,6 +168,17 @@ const tensor::Tensor* RunModel::tensor(base::HandleId handle) const
     const std::vector<tensor::Tensor>& all = run().tensors;
     const bool isThere = handle.isValid() && handle.index() < all.size() && all[handle.index()].isValid();
     return isThere ? &all[handle.index()] : nullptr;
+}
+
+const tensor::Tensor* RunModel::relevance(base::ValueId value, base::HandleId handle) const
+{
+    const tensor::Tensor* held = tensor(handle);
+    if (held == nullptr || !trace::isProduct(run(), value)) {
+        return held;
+    }
+    tensor::Tensor& meant = m_meant[handle];
+    meant = meant.isValid() ? meant : trace::meantRelevance(run(), value, *held);
+    return &meant;
 }
 
 const tensor::Tensor* RunModel::forwardValue(base::ValueId value) const

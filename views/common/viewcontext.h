@@ -13,6 +13,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -128,6 +129,13 @@ public:
     [[nodiscard]] base::HandleId relevanceHandle(base::ValueId value) const;
     /// The tensor behind a handle; null when invalid, dropped or not recorded.
     [[nodiscard]] const tensor::Tensor* tensor(base::HandleId handle) const;
+    /// Relevance of a value as the composite means it (trace::meantRelevance), of the tensor behind a handle, by itself
+    /// of relevanceHandle(); null as tensor(). Good while the run is shown.
+    [[nodiscard]] const tensor::Tensor* relevance(base::ValueId value, base::HandleId handle) const;
+    [[nodiscard]] const tensor::Tensor* relevance(base::ValueId value) const
+    {
+        return relevance(value, relevanceHandle(value));
+    }
     /// The forward value; null when it was not kept.
     [[nodiscard]] const tensor::Tensor* forwardValue(base::ValueId value) const;
     /// The value that a selection is about: itself, the first output of the node, the first output of a promise's
@@ -160,6 +168,7 @@ private:
     QString m_remedy;
     double m_fraction = -1;
     std::shared_ptr<const RunIndex> m_index;
+    mutable std::map<base::HandleId, tensor::Tensor> m_meant; ///< relevance that the run does not hold as it is meant
     Turns* m_turns = nullptr;
 };
 

@@ -6,7 +6,6 @@
 #include "views/common/paint/heatmapimage.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/composedrelevance.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/widgets/boxes.h"
 #include "views/compare/comparepane.h"
@@ -53,8 +52,8 @@ tensor::Tensor relevanceOf(const RunModel& model)
     if (!step || *step == 0) {
         return {};
     }
-    const tensor::Tensor* relevance = model.tensor(base::HandleId(model.run().events[*step - 1].handle));
-    return relevance == nullptr ? tensor::Tensor() : composedRelevance(model, value, *relevance);
+    const tensor::Tensor* relevance = model.relevance(value, base::HandleId(model.run().events[*step - 1].handle));
+    return relevance == nullptr ? tensor::Tensor() : *relevance;
 }
 
 bool isSeries(const InputInfo& input)

@@ -3,7 +3,6 @@
 
 #include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
-#include "views/common/run/composedrelevance.h"
 #include "views/common/run/runtexts.h"
 #include "views/heatmap/heatmaptranslation.h"
 #include "views/heatmap/tableinput.h"
@@ -213,7 +212,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         return content;
     }
     content.place = placeOf(model, content.value);
-    const tensor::Tensor* relevance = model.tensor(model.relevanceHandle(content.value));
+    const tensor::Tensor* relevance = model.relevance(content.value);
     if (relevance == nullptr && grows) {
         LandedParts landed = landedOf(model, content.value);
         if (landed.landed > 0) {
@@ -231,7 +230,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         content.reason = missingReason(model, content.value);
         return content;
     }
-    content.relevance = composedRelevance(model, content.value, *relevance);
+    content.relevance = *relevance;
     content.sum = trace::meantSum(model.run(), content.value, model.relevanceHandle(content.value));
     fillPlane(model, content);
     return content;

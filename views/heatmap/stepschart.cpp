@@ -4,7 +4,6 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
-#include "views/common/run/composedrelevance.h"
 #include "views/heatmap/heatmaptranslation.h"
 
 #include <QFontMetricsF>
@@ -276,8 +275,8 @@ StepsChart stepsChart(const RunModel& model, base::ValueId shown, const std::vec
         const base::NodeId node = model.graph().nodeOf(value);
         StepsChart::Row row{
             model.graph().isInput(node) ? model.label(value) : model.placeLabel(node), {}, value == shown};
-        if (const tensor::Tensor* arrived = model.tensor(model.relevanceHandle(value))) {
-            row.relevance = stepSums(composedRelevance(model, value, *arrived));
+        if (const tensor::Tensor* arrived = model.relevance(value)) {
+            row.relevance = stepSums(*arrived);
         }
         chart.rows.push_back(std::move(row));
     }

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/tensor/npy.h"
+#include "core/trace/meantrelevance.h"
 #include "views/common/csv.h"
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
@@ -182,7 +183,7 @@ void InspectorView::showMembers()
     const auto& handles = model().run().handles;
     const bool isKnown = whole.isValid() && whole.index() < handles.size();
     m_members->setNode(findFused(m_fused, m_facts.node),
-                       isKnown ? std::optional(handles[whole.index()].sum) : std::nullopt);
+                       isKnown ? std::optional(trace::meantSum(model().run(), m_facts.value, whole)) : std::nullopt);
     if (m_members->chosen() != nullptr) {
         m_drawn = nullptr; // the members may be others at the same place
     }
@@ -195,8 +196,7 @@ const tensor::Tensor* InspectorView::shownTensor() const
         const bool isThere = inner.isValid() && (m_tab == Tab::Value || hasRelevance());
         return isThere ? &inner : nullptr;
     }
-    return m_tab == Tab::Value ? model().forwardValue(m_facts.value)
-                               : model().tensor(model().relevanceHandle(m_facts.value));
+    return m_tab == Tab::Value ? model().forwardValue(m_facts.value) : model().relevance(m_facts.value);
 }
 
 QString InspectorView::missingText() const

@@ -146,8 +146,7 @@ void ValuesView::refresh(Changes changes)
 
 const tensor::Tensor* ValuesView::shownTensor() const
 {
-    return m_tab == Tab::Value ? model().forwardValue(m_facts.value)
-                               : model().tensor(model().relevanceHandle(m_facts.value));
+    return m_tab == Tab::Value ? model().forwardValue(m_facts.value) : model().relevance(m_facts.value);
 }
 
 void ValuesView::showTensor()

@@ -2,7 +2,6 @@
 #include "views/layers/layerchain.h"
 
 #include "core/trace/meantrelevance.h"
-#include "views/common/run/composedrelevance.h"
 #include "views/common/run/gradientnote.h"
 
 #include <QCoreApplication>
@@ -211,8 +210,8 @@ void fillShares(const RunModel& model, std::vector<Layer>& layers)
 
 tensor::Tensor layerTensor(const RunModel& model, const Layer& layer)
 {
-    const tensor::Tensor* relevance = model.tensor(layer.relevance);
-    return relevance == nullptr ? tensor::Tensor() : composedRelevance(model, layer.value, *relevance);
+    const tensor::Tensor* relevance = model.relevance(layer.value, layer.relevance);
+    return relevance == nullptr ? tensor::Tensor() : *relevance;
 }
 
 QString layerName(const QString& scope, const QString& node)

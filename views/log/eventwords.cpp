@@ -7,7 +7,9 @@
 #include "core/event/launchevent.h"
 #include "core/event/partevent.h"
 #include "core/event/planevent.h"
+#include "core/trace/gradientrun.h"
 #include "core/trace/lutlaunch.h"
+#include "core/trace/meantrelevance.h"
 
 #include "kernels/lut/schedule.h"
 
@@ -55,8 +57,7 @@ struct Words
     /// ", Σ 0.39" when the tensor is known.
     [[nodiscard]] QString sum() const
     {
-        return e.handle < run.handles.size() ? QStringLiteral(", Σ ") + valueText(run.handles[e.handle].sum)
-                                             : QString();
+        return e.handle < run.handles.size() ? QStringLiteral(", Σ ") + valueText(trace::sumIn(run, e)) : QString();
     }
 };
 
@@ -221,7 +222,9 @@ QString wordsOf(const Words& w)
     case EventKind::Complete:
         return logText("%1 is fulfilled").arg(w.promise());
     case EventKind::PromiseRelevance:
-        return logText("%1 holds its relevance%2").arg(w.promise(), w.sum());
+        return (trace::carriesGradient(w.run) ? logText("%1 holds its gradient%2")
+                                              : logText("%1 holds its relevance%2"))
+            .arg(w.promise(), w.sum());
     case EventKind::BranchRelevance:
         return logText("%1 receives%2").arg(w.branch(), w.sum().mid(1));
     case EventKind::Wait:

@@ -5,7 +5,6 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/picture.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/composedrelevance.h"
 
 #include <QPainter>
 
@@ -67,12 +66,11 @@ std::vector<SegmentShare> sharesOf(const RunModel& model, const Segments& segmen
                           segments.asked() == one.index});
     }
     const base::ValueId input = model.graph().inputs().empty() ? base::ValueId() : model.graph().inputs().front();
-    const tensor::Tensor* arrived = input.isValid() ? model.tensor(model.relevanceHandle(input)) : nullptr;
+    const tensor::Tensor* arrived = model.relevance(input);
     if (arrived == nullptr || arrived->rank() != 4) {
         return shares;
     }
-    const auto plane =
-        channelSum(composedRelevance(model, input, *arrived), 0, model.input().layout == QLatin1String("NHWC"));
+    const auto plane = channelSum(*arrived, 0, model.input().layout == QLatin1String("NHWC"));
     if (!plane.ok() || plane->width != segments.width() || plane->height != segments.height()) {
         return shares;
     }

@@ -2,7 +2,6 @@
 #include "views/watch/watchmodel.h"
 
 #include "core/trace/lutlaunch.h"
-#include "core/trace/meantrelevance.h"
 #include "views/common/numbertext.h"
 
 #include <algorithm>
@@ -130,8 +129,8 @@ WatchResult WatchModel::relevanceOf(const Row& row) const
         const bool comes = m_model.relevanceStep(m_model.graph().nodeOf(row.value), value.producerOutput).has_value();
         return {std::nullopt, comes ? tr("not known yet") : tr("no relevance comes here in this run")};
     }
-    if (const tensor::Tensor* tensor = m_model.tensor(row.relevance)) {
-        return partOf(trace::meantRelevance(m_model.run(), row.value, *tensor), row.expression);
+    if (const tensor::Tensor* tensor = m_model.relevance(row.value, row.relevance)) {
+        return partOf(*tensor, row.expression);
     }
     const bool isSum = row.expression.part == WatchPart::Sum && row.relevance.index() < m_model.run().handles.size();
     return isSum ? WatchResult{m_model.run().handles[row.relevance.index()].sum, {}}

@@ -50,7 +50,7 @@ views::Plane inputPlane(const views::RunModel& model)
     if (inputs.empty() || !model.input().isPicture) {
         return {};
     }
-    const tensor::Tensor* relevance = model.tensor(model.relevanceHandle(inputs.front()));
+    const tensor::Tensor* relevance = model.relevance(inputs.front());
     if (relevance == nullptr) {
         return {};
     }

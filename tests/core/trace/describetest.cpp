@@ -4,6 +4,8 @@
 #include "tests/core/trace/scenarios.h"
 
 #include "core/trace/describe.h"
+#include "core/trace/gradientrun.h"
+#include "core/trace/meantrelevance.h"
 #include "core/trace/why.h"
 
 #include <QtTest>
@@ -39,6 +41,31 @@ class DescribeTest : public QObject
     Q_OBJECT
 
 private slots:
+    void gradientTimesInputIsSaidAsTheLedgerCountsIt()
+    {
+        auto run = residual().run();
+        run->facts.numbers = {{kGradientNumber, 1}, {"times_input", 1}};
+        run->values.resize(run->graph->valueCount());
+        std::size_t found = 0;
+        for (std::uint64_t step = 0; step < run->eventCount(); ++step) {
+            const Event& event = run->events[step];
+            if (event.kind != EventKind::Relevance || !run->graph->isInput(NodeId(event.node))) {
+                continue;
+            }
+            const ValueId input = run->graph->outputsOf(NodeId(event.node)).front();
+            const Tensor& gradient = run->tensors[event.handle];
+            run->values[input.index()] = Tensor::full(gradient.dtype(), gradient.shape(), -2);
+            const double sum = -2 * run->handles[event.handle].sum;
+            QCOMPARE(meantSum(*run, input, HandleId(event.handle)), sum);
+            const std::string text = describe(*run, step);
+            QVERIFY2(text.starts_with("gradient × input of") && text.find(fmt::format("Σ {:.6g})", sum)) < text.size(),
+                     text.c_str());
+            ++found;
+        }
+        QVERIFY(found > 0);
+        QVERIFY(describe(*run, 0).starts_with("gradient lands at"));
+    }
+
     void everyEventOfTheResidualHasItsLine()
     {
         auto run = residual().run();
