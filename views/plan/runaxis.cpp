@@ -2,12 +2,12 @@
 #include "views/plan/runaxis.h"
 
 #include "core/event/planevent.h"
+#include "core/trace/frontierwalk.h"
 #include "views/plan/shownplan.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace retro::views
@@ -26,8 +26,9 @@ class AxisWalk
 public:
     AxisWalk(const ShownPlan& plan, std::shared_ptr<const trace::Run> run, std::uint32_t firstVisit)
         : m_plan(plan), m_run(*run), m_graph(*run->graph), m_axis(std::make_shared<RunAxis>()),
-          m_columns(run->visitCount() - firstVisit), m_rowOf(m_graph.valueCount(), kNone),
-          m_forwardOf(m_graph.valueCount(), kNone), m_gradientOf(m_graph.valueCount(), kNone)
+          m_columns(run->visitCount() - firstVisit), m_frontier(*run), m_most(m_columns.size()),
+          m_rowOf(m_graph.valueCount(), kNone), m_forwardOf(m_graph.valueCount(), kNone),
+          m_gradientOf(m_graph.valueCount(), kNone)
     {
         m_axis->run = std::move(run);
         m_axis->firstVisit = firstVisit;
@@ -37,12 +38,26 @@ public:
 
     void walk()
     {
-        for (const Event& event : m_run.events) {
-            if (event.visit >= m_axis->firstVisit && !isSearch(event.kind)) {
-                take(event, event.visit - m_axis->firstVisit);
+        for (std::uint64_t step = 0; step < m_run.events.size(); ++step) {
+            const Event& event = m_run.events[step];
+            const bool isShown = event.visit >= m_axis->firstVisit;
+            const std::uint32_t column = isShown ? event.visit - m_axis->firstVisit : 0;
+            m_frontier.apply(step, [&](base::HandleId handle, bool isMember) {
+                if (isMember) {
+                    m_stays[handle.value] = stayOf(event, handle, {column, step});
+                } else {
+                    end(handle.value, {column + 1, step});
+                }
+            });
+            if (isShown && !isSearch(event.kind)) {
+                noteMost(column, step);
+                take(event, column);
             }
         }
-        endAll();
+        while (!m_stays.empty()) {
+            end(m_stays.begin()->first, {static_cast<std::uint32_t>(m_columns.size()), m_run.events.size()});
+        }
+        makeBands();
         fillColumns();
         sum();
     }
@@ -56,24 +71,28 @@ public:
     }
 
 private:
+    /// A column, and an event of the run.
+    struct Place
+    {
+        std::uint32_t column = 0;
+        std::uint64_t step = 0;
+    };
+    /// A tensor in memory: of which row (kNone: of none), and what it is for.
     struct Stay
     {
-        std::uint32_t from = 0;
+        Place from;
+        Place until; ///< that one excluded
+        std::uint32_t row = kNone;
+        StackKind kind = StackKind::Relevance;
         std::uint64_t bytes = 0;
-        bool isRebuilt = false;
+        std::string name;
+        std::string why;
     };
-    struct Argument
+    /// The moment of a visit at which most is in memory.
+    struct Most
     {
-        std::uint32_t row = 0;
-        std::uint32_t from = 0;
-        std::uint64_t bytes = 0;
-        base::ValueId value;
-    };
-    struct Waiting
-    {
-        std::uint32_t count = 0;
-        std::uint32_t from = 0;
-        std::uint32_t node = 0;
+        std::int64_t bytes = 0;
+        std::uint64_t step = 0;
     };
 
     static bool isSearch(EventKind kind) { return kind >= EventKind::Candidate && kind <= EventKind::Rebuild; }
@@ -119,9 +138,6 @@ private:
         case EventKind::Recompute:
             takeMade(event, column);
             break;
-        case EventKind::Free:
-            leave(event, column + 1);
-            break;
         case EventKind::Move:
             addCell(event.other, column, CellKind::Offload, event::isOfGradient(event));
             break;
@@ -130,15 +146,6 @@ private:
             break;
         case EventKind::NewPromise:
             m_created[event.promise] = column;
-            break;
-        case EventKind::Complete:
-            complete(event.promise, column + 1);
-            break;
-        case EventKind::Land:
-            land(event, column);
-            break;
-        case EventKind::Take:
-            letGo(event, column + 1);
             break;
         case EventKind::Relevance:
             takeRelevance(event, column);
@@ -155,9 +162,58 @@ private:
         }
     }
 
-    void enter(const Event& event, std::uint32_t column, bool isRebuilt)
+    void noteMost(std::uint32_t column, std::uint64_t step)
     {
-        m_stays[{event.other, event::isOfGradient(event)}] = {column, bytesOf(event.handle), isRebuilt};
+        const std::int64_t bytes = m_frontier.state().frontierBytes.sum();
+        if (bytes >= m_most[column].bytes) {
+            m_most[column] = {bytes, step};
+        }
+    }
+
+    /// What a tensor is that an event brought into memory.
+    [[nodiscard]] Stay stayOf(const Event& event, base::HandleId handle, const Place& from) const
+    {
+        Stay stay{from, {}, kNone, StackKind::Relevance, bytesOf(handle.value), {}, {}};
+        const bool isValue =
+            event.kind >= EventKind::Compute && event.kind <= EventKind::Fetch && event.other < m_rowOf.size();
+        if (!isValue) {
+            const bool isOfPromise =
+                event.kind != EventKind::Land && event.promise < m_frontier.state().promises.size();
+            const base::NodeId node =
+                isOfPromise ? m_frontier.state().promises[event.promise].start : base::NodeId(event.node);
+            const std::string label =
+                node.isValid() && node.index() < m_graph.runNodeCount() ? m_graph.labelOf(node) : std::string("?");
+            stay.name = "relevance at " + label;
+            stay.why = "waits at " + label;
+            return stay;
+        }
+        stay.name = m_graph.value(base::ValueId(event.other)).name;
+        if (event::isOfGradient(event)) {
+            stay.name.insert(0, "relevance of ");
+            stay.why = "waits to be read";
+            return stay;
+        }
+        const bool isBrought = event.promise != base::PromiseId::kInvalid;
+        stay.row = m_rowOf[event.other];
+        stay.kind = isBrought || event.kind == EventKind::Recompute ? StackKind::Rebuilt : StackKind::Kept;
+        stay.why = isBrought                         ? "argument of P" + std::to_string(event.promise)
+                   : stay.kind == StackKind::Rebuilt ? std::string("computed again")
+                                                     : std::string("in memory by the plan");
+        return stay;
+    }
+
+    void end(std::uint32_t handle, const Place& until)
+    {
+        const auto at = m_stays.find(handle);
+        if (at == m_stays.end()) {
+            return;
+        }
+        at->second.until = until;
+        if (at->second.row != kNone) {
+            addSpan(at->second.row, at->second.from.column, until.column);
+        }
+        m_ended.push_back(std::move(at->second));
+        m_stays.erase(at);
     }
 
     void takeMade(const Event& event, std::uint32_t column)
@@ -171,7 +227,6 @@ private:
         if (isAgain && event.extra == 1) {
             return; // there for a moment
         }
-        enter(event, column, isAgain);
         const std::uint32_t id = isGradient ? m_gradientOf[event.other] : m_forwardOf[event.other];
         noteStep(id, column,
                  isGradient ? CellKind::Gradient
@@ -210,32 +265,6 @@ private:
         noteStep(m_gradientOf[value], column, CellKind::Gradient, m_rowOf[value]);
     }
 
-    void leave(const Event& event, std::uint32_t until)
-    {
-        const auto at = m_stays.find({event.other, event::isOfGradient(event)});
-        if (at != m_stays.end()) {
-            endStay(at->first, at->second, until);
-            m_stays.erase(at);
-        }
-    }
-
-    void endStay(const std::pair<std::uint32_t, bool>& what, const Stay& stay, std::uint32_t until)
-    {
-        const auto& [value, isGradient] = what;
-        const std::uint32_t row = isGradient ? kNone : m_rowOf[value];
-        if (row != kNone) {
-            addSpan(row, stay.from, until);
-        }
-        const std::string name = m_graph.value(base::ValueId(value)).name;
-        const StackKind kind = isGradient       ? StackKind::Relevance
-                               : stay.isRebuilt ? StackKind::Rebuilt
-                                                : StackKind::Kept;
-        addBand({row, kind, stay.from, until, stay.bytes, isGradient ? "relevance of " + name : name,
-                 isGradient       ? "waits to be read"
-                 : stay.isRebuilt ? "computed again"
-                                  : "in memory by the plan"});
-    }
-
     void addSpan(std::uint32_t row, std::uint32_t from, std::uint32_t until)
     {
         const auto end = std::min<std::uint32_t>(until, static_cast<std::uint32_t>(m_columns.size()));
@@ -244,18 +273,25 @@ private:
         }
     }
 
-    void addBand(StackBand band)
+    /// In a column stands what is there at the moment of its most.
+    void makeBands()
     {
-        band.until = std::min<std::uint32_t>(band.until, static_cast<std::uint32_t>(m_columns.size()));
-        if (band.from < band.until && band.bytes > 0) {
-            m_axis->stack.bands.push_back(std::move(band));
+        const auto columnOf = [this](std::uint64_t step) {
+            return static_cast<std::uint32_t>(std::ranges::lower_bound(m_most, step, {}, &Most::step) - m_most.begin());
+        };
+        for (Stay& stay : m_ended) {
+            const std::uint32_t from = columnOf(stay.from.step);
+            const std::uint32_t until = columnOf(stay.until.step);
+            if (from < until && stay.bytes > 0) {
+                m_axis->stack.bands.push_back(
+                    {stay.row, stay.kind, from, until, stay.bytes, std::move(stay.name), std::move(stay.why)});
+            }
         }
     }
 
     void takeFetch(const Event& event, std::uint32_t column)
     {
         if (event.promise == base::PromiseId::kInvalid) {
-            enter(event, column, false);
             addCell(event.other, column, CellKind::Prefetch, event::isOfGradient(event));
             return;
         }
@@ -266,65 +302,6 @@ private:
         const auto created = m_created.find(event.promise);
         m_axis->gaps.push_back({row, created == m_created.end() ? column : created->second, column, event.promise});
         m_cells.push_back({row, column, CellKind::Return});
-        m_arguments[event.promise].push_back({row, column, bytesOf(event.handle), base::ValueId(event.other)});
-    }
-
-    /// What a promise held goes with it.
-    void complete(std::uint32_t promise, std::uint32_t until)
-    {
-        const auto at = m_arguments.find(promise);
-        if (at == m_arguments.end()) {
-            return;
-        }
-        for (const Argument& one : at->second) {
-            addSpan(one.row, one.from, until);
-            addBand({one.row, StackKind::Rebuilt, one.from, until, one.bytes, m_graph.value(one.value).name,
-                     "argument of P" + std::to_string(promise)});
-        }
-        m_arguments.erase(at);
-    }
-
-    void land(const Event& event, std::uint32_t column)
-    {
-        if (event.handle == base::HandleId::kInvalid) {
-            return;
-        }
-        Waiting& one = m_waiting[event.handle];
-        if (one.count++ == 0) {
-            one.from = column;
-            one.node = event.node;
-        }
-    }
-
-    void letGo(const Event& event, std::uint32_t until)
-    {
-        const auto at = m_waiting.find(event.handle);
-        if (at == m_waiting.end() || --at->second.count > 0) {
-            return;
-        }
-        endWaiting(at->first, at->second, until);
-        m_waiting.erase(at);
-    }
-
-    void endWaiting(std::uint32_t handle, const Waiting& one, std::uint32_t until)
-    {
-        const std::string node = one.node < m_graph.runNodeCount() ? m_graph.labelOf(base::NodeId(one.node)) : "?";
-        addBand({kNone, StackKind::Relevance, one.from, until, bytesOf(handle), "relevance at " + node,
-                 "waits at " + node});
-    }
-
-    void endAll()
-    {
-        const auto end = static_cast<std::uint32_t>(m_columns.size());
-        for (const auto& [what, stay] : m_stays) {
-            endStay(what, stay, end);
-        }
-        while (!m_arguments.empty()) {
-            complete(m_arguments.begin()->first, end);
-        }
-        for (const auto& [handle, one] : m_waiting) {
-            endWaiting(handle, one, end);
-        }
     }
 
     /// A column without a step of its own belongs to the one before.
@@ -381,6 +358,8 @@ private:
     const graph::Graph& m_graph;
     std::shared_ptr<RunAxis> m_axis;
     std::vector<ScheduleColumn> m_columns;
+    trace::FrontierWalk m_frontier;
+    std::vector<Most> m_most; ///< per column
     std::vector<ScheduleCell> m_cells;
     std::vector<ScheduleSpan> m_spans;
     std::vector<std::uint32_t> m_rowOf;                ///< per value of the graph
@@ -389,10 +368,9 @@ private:
     std::vector<std::vector<std::uint32_t>> m_stepsOf; ///< per operator
     std::vector<std::size_t> m_ran;                    ///< per operator: how often so far
     std::set<std::uint32_t> m_hasStep;                 ///< columns
-    std::map<std::pair<std::uint32_t, bool>, Stay> m_stays;
+    std::map<std::uint32_t, Stay> m_stays;             ///< per handle
+    std::vector<Stay> m_ended;
     std::map<std::uint32_t, std::uint32_t> m_created; ///< per promise
-    std::map<std::uint32_t, std::vector<Argument>> m_arguments;
-    std::unordered_map<std::uint32_t, Waiting> m_waiting;
 };
 
 } // namespace
