@@ -214,7 +214,8 @@ Result<std::shared_ptr<PlanSubject>> subjectAsDeclared(const ExplainJob& job, vi
 
 Result<std::shared_ptr<PlanSubject>> subjectForJob(ExplainJob& job, views::PlanFor half, const std::stop_token& stop)
 {
-    const bool isOfRun = !job.question.inputs.empty() && !engine::statesFacts(*job.model->rewritten.before);
+    const bool hasInputs = !job.question.inputs.empty() || engine::namesText(job.question);
+    const bool isOfRun = hasInputs && !engine::statesFacts(*job.model->rewritten.before);
     if (!isOfRun) {
         return subjectAsDeclared(job, half, stop);
     }

@@ -4,6 +4,8 @@
 #include "app/gui/facts/fusedfacts.h"
 #include "app/gui/facts/inputinfo.h"
 #include "app/gui/jobs/runhandles.h"
+#include "core/engine/language/languagequestion.h"
+#include "core/engine/language/languagereport.h"
 #include "core/engine/plan/plannedforward.h"
 #include "core/engine/plan/plannedgradient.h"
 #include "core/engine/plan/plannedsaving.h"
@@ -109,6 +111,11 @@ Result<std::shared_ptr<ExplainDone>> relevanceByPlan(ExplainJob& job, engine::Ex
     done->input = inputInfo(*result.run);
     done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *result.run->graph));
     done->runPlan = result.runPlan;
+    RETRO_TRY(const auto language, languageOf(job));
+    if (language) {
+        RETRO_TRY(const engine::LanguageReport report, engine::reportOf(*language, *job.model, job.question, result));
+        done->text = std::make_shared<const trace::RunText>(engine::runText(report));
+    }
     RETRO_TRY(done->run, makeHandle(result.run, token));
     return done;
 }

@@ -376,6 +376,11 @@ private slots:
             QVERIFY(axis != nullptr && !axis->gaps.empty());
             QCOMPARE(run.visitCount() - axis->firstVisit,
                      saving.visits + window.plan().plan()->subject->joint.forwardCount);
+            // The bands of the schedule add up to what the frontier counts.
+            for (std::uint32_t visit = axis->firstVisit; visit < run.visitCount(); ++visit) {
+                const trace::FrontierBytes& most = window.model().series().most[visit];
+                QCOMPARE(axis->stack.sums[visit - axis->firstVisit], static_cast<std::uint64_t>(most.sum()));
+            }
 
             const auto found = std::ranges::find(run.events, event::EventKind::Fetch, &event::Event::kind);
             QVERIFY(found != run.events.end());

@@ -7,6 +7,8 @@
 #include "app/gui/window/workspaces.h"
 #include "tests/core/engine/smalllanguagemodel.h"
 #include "views/common/paint/style.h"
+#include "views/plan/planmodel.h"
+#include "views/plan/plansubject.h"
 #include "views/run/runpanel.h"
 #include "views/text/layersmatrix.h"
 #include "views/text/textview.h"
@@ -158,6 +160,27 @@ private slots:
         QVERIFY(isDone(window));
         window.flush();
         QCOMPARE(onlyView<views::RunPanel>(window).question().position, std::string("2"));
+    }
+
+    /// What is planned for is the text that is asked about; the run by the plan shows its words.
+    void aTextIsPlannedForAndRunByItsPlan()
+    {
+        app::MainWindow window;
+        openModel(window);
+        engine::Question question;
+        question.text = "the capital of France is";
+        ask(window, question);
+        const std::uint64_t before = window.model().run().ledger.size();
+        window.showWorkspace(QStringLiteral("plan"));
+        QVERIFY(QTest::qWaitFor([&] { return window.plan().plan() != nullptr; }, kPatienceOfTexts));
+        QVERIFY2(window.plan().subject()->warnings.empty(), window.plan().subject()->warnings.front().c_str());
+        QCOMPARE(window.plan().half(), views::PlanFor::Relevance);
+        window.actions().at(QStringLiteral("plan.run")).trigger();
+        QVERIFY(isDone(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        window.flush();
+        QCOMPARE(window.model().run().ledger.size(), before);
+        QVERIFY(onlyView<views::TextView>(window).subject().contains(QStringLiteral("5 words")));
     }
 
     void aSavedRunComesBack()
