@@ -2,6 +2,7 @@
 #include "app/cli/context.h"
 
 #include "app/common/decodepicture.h"
+#include "app/common/helptext.h"
 #include "app/common/questionoptions.h"
 #include "core/base/bytesize.h"
 #include "core/base/failure.h"
@@ -222,6 +223,8 @@ Result<void> promiseOutputs(const Context& context, const CLI::App& verb)
 
 void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<void>()> action)
 {
+    verb.option_defaults()->group(kCommonGroup);
+    verb.get_help_ptr()->group(kCommonGroup);
     verb.add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
     verb.add_flag("--quiet", context.quiet, "No messages and no progress");
     verb.add_option("--threads", context.threads, "Threads to compute with (default: all)")->check(CLI::Range(1, 1024));
@@ -232,6 +235,7 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
     verb.add_option("--memory", context.memory,
                     "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
                     "50% (default 80%)");
+    verb.option_defaults()->group("Options");
     verb.callback([&context, &verb, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
         Result<void> done = base::caught([&]() -> Result<void> {

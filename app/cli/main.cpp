@@ -3,6 +3,7 @@
 #include "app/cli/guesses.h"
 #include "app/cli/ownprocesses.h"
 #include "app/common/freedmemory.h"
+#include "app/common/helptext.h"
 #include "app/common/passivewaiting.h"
 #include "core/base/failure.h"
 #include "core/base/memoryend.h"
@@ -71,6 +72,7 @@ int parseAndRun(int argc, char** argv)
         CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",
                          "retrograde-cli");
         program.set_version_flag("--version", std::string("retrograde-cli " RETRO_VERSION));
+        program.formatter(std::make_shared<retro::app::HelpText>());
         program.require_subcommand(1);
         addVerbs(program, context);
         try {

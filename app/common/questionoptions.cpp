@@ -73,6 +73,7 @@ void addQuestion(CLI::App& verb, engine::Verb which, engine::Question& question)
         if (std::holds_alternative<std::vector<std::string> engine::Question::*>(field.member)) {
             option->allow_extra_args(field.takesSeveral);
         }
+        option->group(std::string(engine::sectionOf(field)));
         if (!field.output.empty()) {
             option->type_name(kOutputType);
         }

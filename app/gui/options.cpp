@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/options.h"
 
+#include "app/common/helptext.h"
 #include "app/common/questionoptions.h"
 #include "app/gui/window/mainwindow.h"
 #include "core/base/bytesize.h"
@@ -171,6 +172,7 @@ bool WindowOptions::isWelcome() const
 std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
 {
     CLI::App program("Retrograde: a debugger for relevance propagation.", "retrograde");
+    program.formatter(std::make_shared<HelpText>());
     program.set_version_flag("--version", std::string("retrograde " RETRO_VERSION));
     RawOptions raw;
     addOptions(program, raw, options);

@@ -702,6 +702,29 @@ std::span<const VerbName> verbNames()
 
 std::span<const QuestionField> questionFields() { return table(); }
 
+std::string_view sectionOf(const QuestionField& field)
+{
+    /// The field with which each begins.
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kSections{
+        {{"shape", "Model"},
+         {"input", "Input"},
+         {"text", "Text"},
+         {"target", "Question"},
+         {"composite", "Rules"},
+         {"checkpoint", "Inside the model"},
+         {"engine", "Engine and memory"},
+         {"go-on", "Output"}}};
+    std::string_view title;
+    for (const QuestionField& one : table()) {
+        const auto* begun = std::ranges::find(kSections, one.name, [](const auto& section) { return section.first; });
+        title = begun != kSections.end() ? begun->second : title;
+        if (&one == &field) {
+            break;
+        }
+    }
+    return title;
+}
+
 const QuestionField& questionField(std::string_view name, std::uint32_t verbs)
 {
     const auto found = std::ranges::find_if(table(), [&](const QuestionField& field) {

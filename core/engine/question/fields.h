@@ -90,6 +90,8 @@ struct QuestionField
 
 /// All fields, in the order of --help.
 [[nodiscard]] std::span<const QuestionField> questionFields();
+/// What a field is about, as --help groups them: "Input", "Rules".
+[[nodiscard]] std::string_view sectionOf(const QuestionField& field);
 /// The field of that name that `verbs` (any, when 0) take. Must be there.
 [[nodiscard]] const QuestionField& questionField(std::string_view name, std::uint32_t verbs = 0);
 

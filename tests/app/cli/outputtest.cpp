@@ -36,10 +36,14 @@ QMap<QString, QString> optionsOf(const QString& verb)
 {
     static const QRegularExpression kOption(QStringLiteral("^ +(?:-., ?)?(--[a-z-]+)(?:,--[a-z-]+)* *(.*)$"));
     QMap<QString, QString> found;
+    QString name;
     for (const QString& line : cli({verb, "--help"}).out.split(QLatin1Char('\n'))) {
         const QRegularExpressionMatch match = kOption.match(line);
         if (match.hasMatch()) {
-            found[match.captured(1)] = match.captured(2);
+            name = match.captured(1);
+            found[name] = match.captured(2);
+        } else if (line.startsWith(QLatin1String("    ")) && !name.isEmpty()) {
+            found[name] += QLatin1Char(' ') + line.trimmed(); // the sentence goes on
         }
     }
     return found;
@@ -135,6 +139,24 @@ private slots:
         QVERIFY(ofAll > 10);
         QCOMPARE(files(), (QStringList{"image.npy", "own.npy"}));
         QVERIFY(outside.exists());
+    }
+
+    void helpFitsATerminalOfEightyColumns()
+    {
+        for (const QString& verb : {QString(), QStringLiteral("explain"), QStringLiteral("plan"),
+                                    QStringLiteral("export"), QStringLiteral("compare")}) {
+            const QString help = cli(QStringList(verb.isEmpty() ? QStringList() : QStringList{verb}) << "--help").out;
+            for (const QString& line : help.split(QLatin1Char('\n'))) {
+                QVERIFY2(line.size() <= 80, qPrintable(verb + ": " + line));
+            }
+        }
+        const QString explain = cli({"explain", "--help"}).out;
+        const QStringList groups{"\nInput:\n", "\nRules:\n", "\nEngine and memory:\n", "\nOutput:\n", "\nGeneral:\n"};
+        qsizetype last = 0;
+        for (const QString& group : groups) {
+            QVERIFY2(explain.indexOf(group) > last, qPrintable(group));
+            last = explain.indexOf(group);
+        }
     }
 
     void everyOptionThatWritesIsKnown()
