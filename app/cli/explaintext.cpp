@@ -5,6 +5,7 @@
 #include "app/cli/planningoptions.h"
 #include "core/engine/explain/ctc.h"
 #include "core/engine/lut/lutdecisions.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/results/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/trace/targetplace.h"
@@ -72,10 +73,14 @@ void saySaving(const Context& context, const engine::ExplainResult& result)
     }
     const engine::PlanSaving& saving = *result.planSaving;
     context.say(
-        fmt::format("saved        by the plan: {} values, {}; {} others brought by promises, {} nodes ran again. "
-                    "It bounds the forward pass: all tensors took {} at most",
+        fmt::format("saved        by the plan: {} values, {}; {} others brought by promises, {} nodes ran again",
                     saving.kept.size(), bytesText(static_cast<std::uint64_t>(saving.keptBytes)), saving.promised.size(),
-                    saving.recomputed.size(), bytesText(static_cast<std::uint64_t>(result.peakBytes))));
+                    saving.recomputed.size()));
+    if (saving.peak > 0) {
+        context.say(fmt::format("memory       {} planned, {} in the traversal, {} with all that is recorded",
+                                bytesText(saving.plan->predicted.peak), bytesText(saving.peak),
+                                bytesText(static_cast<std::uint64_t>(result.peakBytes))));
+    }
 }
 
 } // namespace

@@ -11,6 +11,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
+#include <sstream>
 #include <unistd.h>
 
 /// Before any library is loaded, see passivewaiting.h.
@@ -78,7 +80,11 @@ int parseAndRun(int argc, char** argv)
         try {
             program.parse(argc, argv);
         } catch (const CLI::ParseError& error) {
-            const bool isAnswer = program.exit(error) == 0; // --help, --version
+            std::stringstream out;
+            const bool isAnswer = program.exit(error, out, std::cerr) == 0; // --help, --version
+            for (std::string line; std::getline(out, line);) {
+                retro::base::sayLine(line);
+            }
             if (!isAnswer) {
                 retro::app::sayGuesses(program, {argv, static_cast<std::size_t>(argc)});
             }

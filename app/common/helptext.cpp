@@ -85,10 +85,13 @@ std::string kindOf(const std::string& type)
 
 std::string HelpText::make_help(const CLI::App* verb, std::string name, CLI::AppFormatMode mode) const
 {
-    std::string text = wrapped(verb->get_description(), 0, 0) + '\n' + wrapped(make_usage(verb, std::move(name)), 0, 0);
-    text += make_positionals(verb);
+    std::string usage = make_usage(verb, std::move(name));
+    usage.erase(usage.find_last_not_of('\n') + 1);
+    std::string text = wrapped(verb->get_description(), 0, 0) + '\n' + wrapped(usage, 0, 0) + make_positionals(verb);
     std::vector<std::string> groups = verb->get_groups();
-    std::ranges::stable_partition(groups, [](const std::string& group) { return group != kCommonGroup; });
+    for (const char* last : {"Options", kCommonGroup}) {
+        std::ranges::stable_partition(groups, [last](const std::string& group) { return group != last; });
+    }
     for (const std::string& group : groups) {
         const auto options = verb->get_options([&](const CLI::Option* option) {
             return option->get_group() == group && option->nonpositional() && !group.empty();

@@ -71,7 +71,7 @@ Result<void> finishOutput()
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
         noteFailure();
     }
-    if (outputFailure() == 0) {
+    if (outputFailure() == 0 || outputFailure() == EPIPE) { // the reader has seen enough
         return {};
     }
     return outputError(std::string("what was to be printed could not be written: ") + std::strerror(outputFailure()),

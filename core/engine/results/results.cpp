@@ -404,20 +404,21 @@ void addSaving(const ExplainRequest& request, const ExplainResult& result, order
     }
 }
 
-/// What was in memory at most. Of a pass that a plan carried out, budget, prediction and measurement count the same
-/// tensors: all but inputs and constants.
+/// What was in memory at most. Of a pass by a plan, budget, prediction and measurement count the same tensors: all but
+/// inputs and constants; what a recorded run keeps beside them is in the peak of all tensors alone.
 void addPeak(const ExplainResult& result, ordered_json& summary)
 {
-    if (!result.carried) {
+    const bool isTraversed = result.planSaving && result.planSaving->plan && result.planSaving->peak > 0;
+    const CarriedPlan* carried = isTraversed ? result.planSaving->plan.get() : result.carried.get();
+    if (carried == nullptr) {
         summary["peak_bytes"] = result.peakBytes;
         return;
     }
-    const CarriedPlan& carried = *result.carried;
-    if (carried.chosen.plan.budget) {
-        summary["budget_bytes"] = *carried.chosen.plan.budget;
+    if (carried->chosen.plan.budget) {
+        summary["budget_bytes"] = *carried->chosen.plan.budget;
     }
-    summary["planned_peak_bytes"] = carried.predicted.peak;
-    summary["peak_bytes"] = carried.run->peak;
+    summary["planned_peak_bytes"] = carried->predicted.peak;
+    summary["peak_bytes"] = isTraversed ? result.planSaving->peak : carried->run->peak;
     summary["tensors_peak_bytes"] = result.peakBytes;
 }
 

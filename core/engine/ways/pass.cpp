@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/pass.h"
 
+#include "core/base/bytesize.h"
 #include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/explain/inputrelevance.h"
@@ -14,6 +15,9 @@
 #include "core/engine/results/runfacts.h"
 #include "core/lrp/rules/gradientorder.h"
 #include "core/ops/algebra.h"
+#include "core/trace/timeline.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -172,9 +176,21 @@ void Pass::finishRun(std::string_view save)
     result.run = std::move(recorded);
 }
 
-/// The plan of the pass, into its run.
-void Pass::takePlan(const PlanSaving& saving)
+/// The plan of the pass, into its run, and what the traversal had in memory beside what the plan foresaw.
+void Pass::takePlan(PlanSaving& saving)
 {
+    if (const auto timeline = trace::Timeline::open(recorded, stop)) {
+        for (const trace::FrontierBytes& most : timeline->series().most) {
+            saving.peak = std::max(saving.peak, static_cast<std::uint64_t>(most.sum()));
+        }
+    }
+    const std::optional<std::uint64_t> budget = saving.plan->chosen.plan.budget;
+    if (budget && saving.peak > *budget) {
+        result.warnings.push_back(fmt::format(
+            "the traversal had {} in memory, more than its budget of {}: promises hold what they bring until they are "
+            "complete. Where no run is recorded, the plan carries out the pass within the budget",
+            base::bytesText(saving.peak), base::bytesText(*budget)));
+    }
     const CarriedPlan& carried = *saving.plan;
     auto plan = runPlanOf(carried.program->forward(), carried.program->joint(), carried.chosen, carried.half);
     plan->kept = saving.kept;

@@ -77,7 +77,7 @@ private:
     base::Result<void> takeParameters(const execute::SavedValues* saved);
     base::Result<void> takeRegion(const execute::SavedValues* saved);
     void finishRun(std::string_view save);
-    void takePlan(const PlanSaving& saving);
+    void takePlan(PlanSaving& saving);
 };
 
 } // namespace retro::engine

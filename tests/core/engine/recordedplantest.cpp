@@ -240,6 +240,15 @@ private slots:
         QCOMPARE(counts[EventKind::Recompute], recomputed);
         QVERIFY(promised + recomputed > 0);
         QCOMPARE(counts[EventKind::Candidate], made->run->facts.planTries.size());
+        // Budget, plan and traversal are counted alike; what promises hold beyond the budget is said.
+        const engine::CarriedPlan& plan = *made->planSaving->plan;
+        QVERIFY(made->planSaving->peak >= plan.predicted.peak);
+        question.request.keptByPlan = engine::keptBy(wishOf("fast", "40%"));
+        RETRO_MADE(tight, engine::explain(*question.model, question.request));
+        const std::uint64_t budget = *tight->planSaving->plan->chosen.plan.budget;
+        const bool isSaid = std::ranges::any_of(
+            tight->warnings, [](const std::string& warning) { return warning.starts_with("the traversal had "); });
+        QCOMPARE(isSaid, tight->planSaving->peak > budget);
     }
 
     void aSearchAloneIsARun()
