@@ -9,6 +9,7 @@
 #include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
 #include "core/base/mappedfile.h"
+#include "core/base/markdown.h"
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/explainer/relevancewriter.h"
@@ -55,7 +56,11 @@ void Context::say(const std::string& line) const
 
 void Context::answer(const nlohmann::ordered_json& result) const
 {
-    std::istringstream lines(base::jsonOut(result, 2));
+    std::string title = program;
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        title += ' ' + arguments[i];
+    }
+    std::istringstream lines(isPage ? base::markdownOf(result, title) : base::jsonOut(result, 2));
     for (std::string line; std::getline(lines, line);) {
         base::sayLine(line);
     }
@@ -226,6 +231,8 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
     verb.option_defaults()->group(kCommonGroup);
     verb.get_help_ptr()->group(kCommonGroup);
     verb.add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
+    verb.add_flag("--md", context.isPage,
+                  "The same answer as one page of Markdown: a table per question, a row per finding");
     verb.add_flag("--quiet", context.quiet, "No messages and no progress");
     verb.add_option("--threads", context.threads, "Threads to compute with (default: all)")->check(CLI::Range(1, 1024));
     verb.add_option("--precision", context.precision,
@@ -237,6 +244,7 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
                     "50% (default 80%)");
     verb.option_defaults()->group("Options");
     verb.callback([&context, &verb, action = std::move(action)] {
+        context.json = context.json || context.isPage;
         ops::setThreads(context.usedThreads());
         Result<void> done = base::caught([&]() -> Result<void> {
             RETRO_CHECK(chooseMemory(context.memory));

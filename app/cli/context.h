@@ -28,7 +28,8 @@ struct OutputOption
 struct Context
 {
     std::string program = "retrograde-cli"; ///< what errors begin with
-    bool json = false;
+    bool json = false;                      ///< an answer for machines, or a page of it
+    bool isPage = false;                    ///< that answer as Markdown
     bool quiet = false;
     int threads = 0; ///< 0 = as many as the machine has
     std::string precision = "auto";
@@ -46,7 +47,7 @@ struct Context
     /// A line for people: standard output, or standard error when --json asked for a clean standard output; nothing
     /// with --quiet.
     void say(const std::string& line) const;
-    /// The machine-readable result on standard output.
+    /// The machine-readable result on standard output, as JSON or as a page.
     void answer(const nlohmann::ordered_json& result) const;
     /// Stage and share on a terminal's standard error; silent elsewhere.
     [[nodiscard]] engine::StageProgress progress() const;

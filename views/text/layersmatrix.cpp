@@ -262,9 +262,7 @@ QString LayersMatrix::nameOf(int row) const
     if (m_isByHead) {
         return tr("Head %1").arg(row);
     }
-    return row == 0                      ? tr("Words")
-           : row == m_focus.layerCount() ? tr("Out of layer %1").arg(row - 1)
-                                         : tr("Into layer %1").arg(row);
+    return row == m_focus.layerCount() ? tr("Out of layer %1").arg(row - 1) : tr("Into layer %1").arg(row);
 }
 
 bool LayersMatrix::isCurrent(int row) const { return m_isByHead ? row == m_focus.head() : row == m_current; }
