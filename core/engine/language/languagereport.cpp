@@ -49,17 +49,19 @@ double meanOf(const std::vector<ScoredToken>& tokens)
     return sum;
 }
 
+/// Full above 0, hatched below.
 std::string barOf(double share)
 {
     constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     constexpr double kCells = 5;
-    const double length = std::min(std::max(0.0, share), 1.0); // NaN: 0
+    const double length = std::min(std::max(0.0, std::abs(share)), 1.0); // NaN: 0
     const auto eighths = static_cast<std::size_t>(std::lround(length * kCells * 8));
+    const bool isBelow = share < 0;
     std::string text;
-    for (std::size_t i = 0; i < eighths / 8; ++i) {
-        text += "█";
+    for (std::size_t i = 0; i < (isBelow ? (eighths + 4) / 8 : eighths / 8); ++i) {
+        text += isBelow ? "░" : "█";
     }
-    return text + std::string(kParts[eighths % 8]);
+    return isBelow ? text : text + std::string(kParts[eighths % 8]);
 }
 
 std::string paddedTo(std::string text, std::size_t width)
@@ -405,7 +407,7 @@ std::vector<std::string> tokenCells(const LanguageReport& report, std::span<cons
                                     paddedTo(shownToken(report.tokens[i].text), std::min<std::size_t>(widest, 32)),
                                     part));
         cells.back() = paddedTo(cells.back(), digits + std::min<std::size_t>(widest, 32) + 16) +
-                       paddedTo(barOf(most > 0 ? std::abs(part) / most : 0), 6);
+                       paddedTo(barOf(most > 0 ? part / most : 0), 6);
     }
     return cells;
 }
