@@ -54,8 +54,24 @@ void Context::say(const std::string& line) const
     }
 }
 
+void Context::fail(const base::Error& error)
+{
+    base::sayErrorLine(program + ": " + error.text());
+    exitCode = exitCodeOf(error.code);
+    if (!json || hasAnswered) {
+        return;
+    }
+    const std::size_t end = error.message.rfind("; ");
+    const bool hasRemedy = end != std::string::npos;
+    answer({{"error", hasRemedy ? error.message.substr(0, end) : error.message},
+            {"remedy", hasRemedy ? nlohmann::ordered_json(error.message.substr(end + 2)) : nullptr},
+            {"place", error.where},
+            {"exit", exitCode}});
+}
+
 void Context::answer(const nlohmann::ordered_json& result) const
 {
+    hasAnswered = true;
     std::string title = program;
     for (std::size_t i = 1; i < arguments.size(); ++i) {
         title += ' ' + arguments[i];
@@ -256,8 +272,7 @@ void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<voi
             done = base::checkMappedFiles(); // what was only printed
         }
         if (!done) {
-            base::sayErrorLine(context.program + ": " + withModel(done.error(), verb).text());
-            context.exitCode = exitCodeOf(done.error().code);
+            context.fail(withModel(done.error(), verb));
         }
     });
 }

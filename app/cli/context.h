@@ -35,6 +35,7 @@ struct Context
     std::string precision = "auto";
     std::string memory; ///< what tensors may take, as written; empty = the usual share of the machine's memory
     int exitCode = 0;
+    mutable bool hasAnswered = false;
     std::vector<std::string> arguments; ///< of the program, its own name first
     std::vector<OutputOption> outputs;  ///< of all verbs, beside those of questions
 
@@ -49,6 +50,9 @@ struct Context
     void say(const std::string& line) const;
     /// The machine-readable result on standard output, as JSON or as a page.
     void answer(const nlohmann::ordered_json& result) const;
+    /// Says why the call ends: on standard error and, where an answer for machines was asked for and none was given, as
+    /// that answer: `error`, `remedy` (what stands behind the last semicolon), `place`, `exit`. Sets the exit code.
+    void fail(const base::Error& error);
     /// Stage and share on a terminal's standard error; silent elsewhere.
     [[nodiscard]] engine::StageProgress progress() const;
 };

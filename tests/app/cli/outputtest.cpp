@@ -9,6 +9,8 @@
 
 #include <QDir>
 #include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 
@@ -139,6 +141,21 @@ private slots:
         QVERIFY(ofAll > 10);
         QCOMPARE(files(), (QStringList{"image.npy", "own.npy"}));
         QVERIFY(outside.exists());
+    }
+
+    void anErrorIsTheAnswerForMachines()
+    {
+        const Answer answer = cli({"explain", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--target",
+                                   "nothing[0]", "--output-dir", path("refused"), "--json"});
+        QVERIFY(answer.code != 0 && !answer.err.isEmpty());
+        const QJsonObject error = QJsonDocument::fromJson(answer.out.toUtf8()).object();
+        QCOMPARE(error.value("exit").toInt(), answer.code);
+        QVERIFY2(answer.err.contains(error.value("error").toString()), qPrintable(answer.out));
+        QVERIFY2(answer.err.contains(error.value("place").toString()), qPrintable(answer.out));
+        QVERIFY2(error.contains("remedy"), qPrintable(answer.out));
+        const Answer page = cli({"info", kSample + "clever-hans.onnx", "--md"});
+        QVERIFY2(page.code == 0 && page.out.startsWith("# retrograde-cli info ") && page.out.contains("\n|---|"),
+                 qPrintable(page.out));
     }
 
     void helpFitsATerminalOfEightyColumns()
