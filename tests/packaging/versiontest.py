@@ -33,11 +33,11 @@ class Versions(unittest.TestCase):
             self.assertIn(f"def {function}() -> None:", functions)
             self.assertIn(f'"{name}"', re.search(r"build.targets = (.*)", text).group(1))
 
-    def test_the_packages_that_readme_names_are_those_that_a_wheel_needs(self):
+    def test_the_packages_that_the_first_page_names_are_those_that_a_wheel_needs(self):
         dev = (dist.ROOT / "dev").read_text(encoding="utf-8")
         needed = re.search(r"^readonly run_packages=\((.*?)\)", dev, re.M | re.S).group(1).split()
-        readme = (dist.ROOT / "README.md").read_text(encoding="utf-8")
-        named = re.search(r"^apt-get install --no-install-recommends (.*?)\npip wheel \.$", readme, re.M | re.S).group(1)
+        page = (dist.ROOT / "docs/start.md").read_text(encoding="utf-8")
+        named = re.search(r"^apt-get install --no-install-recommends (.*?)\npip wheel \.$", page, re.M | re.S).group(1)
         self.assertEqual(named.replace("\\\n", " ").split(), [*needed, "python3-dev", "python3-pip", "patchelf"])
 
     def test_no_source_is_compiled_for_one_processor(self):
