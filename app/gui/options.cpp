@@ -72,6 +72,7 @@ struct RawOptions
     std::string select;
     std::string history;
     std::string view;
+    std::vector<std::string> inputs; ///< behind the model, without --input
     std::vector<std::string> actions;
     std::vector<std::string> watches;
     std::string note;
@@ -89,6 +90,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                        fmt::format("{}, or recorded run (.retro); without it the welcome page comes, and in pictures "
                                    "the built-in sample",
                                    formats::modelFormatsText()));
+    program.add_option("INPUT", raw.inputs, "Inputs, as --input takes them");
     addQuestion(program, engine::kWindow, raw.question);
     program.add_option("--plan", raw.plan, "Show this plan of the model (docs/formats/plan.md) in the workspace Plan");
     program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
@@ -121,7 +123,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
 void take(const RawOptions& raw, WindowOptions& options)
 {
     options.model = QString::fromStdString(raw.model);
-    options.inputs = views::stringList(raw.question.inputs);
+    options.inputs = views::stringList(raw.question.inputs) + views::stringList(raw.inputs);
     options.shapes = views::stringList(raw.question.shapes);
     options.isGraphOnly = raw.question.noWeights;
     options.texts = raw.question;

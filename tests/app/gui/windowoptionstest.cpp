@@ -85,6 +85,9 @@ private slots:
         QCOMPARE(options.actions, (QStringList{"cover.tag", "view.palette"}));
         QVERIFY(!parse({"--watch", "R(a)", "--watch", "V(b).max"}, options));
         QCOMPARE(options.watches, (QStringList{"R(a)", "V(b).max"}));
+        QVERIFY(!parse({"net.onnx", "cat.png"}, options));
+        QCOMPARE(options.model, QStringLiteral("net.onnx"));
+        QCOMPARE(options.inputs, QStringList{"cat.png"});
         QVERIFY(!parse({"--note", "look here"}, options));
         QCOMPARE(options.note, QStringLiteral("look here"));
     }
