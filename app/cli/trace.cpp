@@ -207,23 +207,6 @@ base::Result<void> writeBuffers(const std::filesystem::path& folder, const trace
     return {};
 }
 
-/// A kind of event for people; `--json` and files have its name (docs/formats/retro.md).
-std::string_view wordOf(event::EventKind kind)
-{
-    switch (kind) {
-    case event::EventKind::ArgNode:
-        return "found";
-    case event::EventKind::Arg:
-        return "argument";
-    case event::EventKind::PromiseRelevance:
-        return "received";
-    case event::EventKind::BranchRelevance:
-        return "receives";
-    default:
-        return event::nameOf(kind);
-    }
-}
-
 struct TraceOptions
 {
     std::string file;
@@ -270,7 +253,7 @@ Result<void> listEvents(const Context& context, const trace::Run& run, const Tra
         }
         const event::Event& event = run.events[step];
         context.say(fmt::format("{:>8} {:>6} {:<4} {:<9} {}", step, event.visit, event::shortName(event.mode),
-                                wordOf(event.kind), trace::describe(run, step)));
+                                trace::eventKindWord(event.kind), trace::describe(run, step)));
     }
     if (context.json) {
         context.answer(all);

@@ -244,7 +244,7 @@ private slots:
             QVERIFY2(recorded.code == 0, qPrintable(recorded.err));
             const Answer steps = cli({"trace", run});
             QVERIFY2(steps.out.contains("the best so far"), qPrintable(steps.err));
-            QVERIFY(steps.out.contains(QString(engine) == "oracle" ? "is computed again" : "is fetched by P"));
+            QVERIFY(steps.out.contains(QString(engine) == "oracle" ? "is computed again" : "is brought by P"));
         }
     }
 

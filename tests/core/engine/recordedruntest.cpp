@@ -101,7 +101,7 @@ std::string faultOnTheWay(trace::Timeline& timeline)
         if (held != state.frontierHeld || members.size() - held != state.frontierLanded) {
             return "the frontier does not add up after visit " + std::to_string(visit);
         }
-        if (timeline.series().frontierBytes[visit] != state.frontierBytes ||
+        if (timeline.series().frontierBytes[visit] != state.frontierBytes.sum() ||
             timeline.series().node[visit] != state.current) {
             return "the series is wrong at visit " + std::to_string(visit);
         }
