@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/diagnosis.h"
 
+#include "core/base/counted.h"
 #include "core/diagnosis/numbertext.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,8 @@
 namespace retro::diagnosis
 {
 
+using base::counted;
+
 namespace
 {
 
@@ -24,11 +27,6 @@ std::size_t characters(const std::string& utf8)
 {
     return static_cast<std::size_t>(
         std::ranges::count_if(utf8, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
-}
-
-std::string counted(std::size_t number, std::string_view one)
-{
-    return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
 }
 
 /// Words below a finding, in lines of at most kMostLine characters; an option stays whole.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/counted.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/rewrite.h"
 
@@ -20,8 +21,7 @@ inline constexpr std::uint64_t kMaxFoldedTimes = 8;
 /// Nor is a node that takes more multiplications and additions than this.
 inline constexpr double kMaxFoldedFlops = 2e10;
 
-/// "1 node", "3 nodes".
-[[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
+using base::counted;
 
 /// Constants that the bodies of If, Loop and Scan read from the graph around them become constants of the bodies, and
 /// are operands of the node no longer; so that a layer in a body is known for one. False: there are none.

@@ -52,11 +52,6 @@ std::vector<bool> neededNodes(const Draft& draft)
 
 } // namespace
 
-std::string counted(std::size_t count, std::string_view noun)
-{
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 void removeUnused(Draft& draft, std::vector<RewriteStep>& steps)
 {
     const std::vector<bool> isNeeded = neededNodes(draft);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/diagnose/diagnosewords.h"
 
+#include "core/base/counted.h"
 #include "core/diagnosis/numbertext.h"
 
 #include <QCoreApplication>
 #include <QStringList>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -150,29 +150,13 @@ QString countsText(const DiagnosisState& state)
     if (!state.diagnosis) {
         return {};
     }
-    struct Words
-    {
-        Level level;
-        const char* one;
-        const char* many;
-    };
-    constexpr std::array kWords{Words{Level::Error, QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 error"),
-                                      QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 errors")},
-                                Words{Level::Difference,
-                                      QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 difference"),
-                                      QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 differences")},
-                                Words{Level::Warning, QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 warning"),
-                                      QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 warnings")},
-                                Words{Level::Note, QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 note"),
-                                      QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "%1 notes")}};
     QStringList parts;
-    for (const Words& words : kWords) {
-        const auto number =
-            static_cast<std::size_t>(std::ranges::count_if(state.diagnosis->findings, [&](const Finding& finding) {
-                return finding.level == words.level && !state.setAside.contains(keyOf(finding));
-            }));
+    for (const Level level : {Level::Error, Level::Difference, Level::Warning, Level::Note}) {
+        const auto number = std::ranges::count_if(state.diagnosis->findings, [&](const Finding& finding) {
+            return finding.level == level && !state.setAside.contains(keyOf(finding));
+        });
         if (number > 0) {
-            parts << counted(number, words.one, words.many);
+            parts << QString::fromStdString(base::counted(static_cast<std::size_t>(number), nameOf(level)));
         }
     }
     return parts.join(QStringLiteral(", "));
