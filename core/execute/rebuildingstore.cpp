@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 #include <set>
 #include <string_view>
 
@@ -248,16 +247,16 @@ std::vector<ValueId> RebuildingStore::sourcesOf(ValueId value) const
 }
 
 /// What leads to a value from what is kept or late, its own producer too; ascending ids are a topological order.
-std::set<std::size_t> RebuildingStore::nodesOf(ValueId value) const
+std::set<NodeId> RebuildingStore::nodesOf(ValueId value) const
 {
     const graph::Graph& graph = m_model->graph();
-    std::set<std::size_t> nodes;
+    std::set<NodeId> nodes;
     std::vector<ValueId> open{value};
     while (!open.empty()) {
         const ValueId at = open.back();
         open.pop_back();
         const bool isThere = at != value && (m_model->isConstant(at) || m_depth[at.index()] == 0);
-        if (!isThere && nodes.insert(graph.value(at).producer.index()).second) {
+        if (!isThere && nodes.insert(graph.value(at).producer).second) {
             std::ranges::copy_if(graph.node(graph.value(at).producer).inputs, std::back_inserter(open),
                                  [](ValueId input) { return input.isValid(); });
         }
@@ -270,8 +269,7 @@ std::vector<NodeId> RebuildingStore::nodesAgain() const
     std::vector<NodeId> nodes;
     for (std::size_t i = 0; i < m_tensors.size(); ++i) {
         if ((m_isRebuilt[i] && m_isAsked[i]) || m_isLate[i]) {
-            const std::set<std::size_t> of = nodesOf(ValueId(i));
-            std::ranges::transform(of, std::back_inserter(nodes), [](std::size_t node) { return NodeId(node); });
+            std::ranges::copy(nodesOf(ValueId(i)), std::back_inserter(nodes));
         }
     }
     return nodes;
@@ -280,31 +278,13 @@ std::vector<NodeId> RebuildingStore::nodesAgain() const
 /// Computes a value from what is kept.
 Tensor RebuildingStore::computed(ValueId value) const
 {
-    const graph::Graph& graph = m_model->graph();
-    const std::set<std::size_t> nodes = nodesOf(value);
     for (const ValueId source : sourcesOf(value)) {
         if (m_isLate[source.index()]) {
             make(source);
         }
     }
-    std::map<ValueId, Tensor> made;
-    for (const std::size_t node : nodes) {
-        const auto results = runNode(
-            *m_model, NodeId(node),
-            [&](ValueId operand) {
-                const auto found = made.find(operand);
-                return found == made.end() ? m_tensors[operand.index()] : found->second;
-            },
-            RunKind::Again);
-        if (!results.ok()) {
-            return {}; // the forward pass would have ended with it
-        }
-        const std::vector<ValueId>& outputs = graph.node(NodeId(node)).outputs;
-        for (std::size_t k = 0; k < std::min(outputs.size(), results->size()); ++k) {
-            made[outputs[k]] = (*results)[k];
-        }
-    }
-    return made[value];
+    return computedAgain(*m_model, nodesOf(value),
+                         [this](ValueId operand) { return m_tensors[operand.index()]; })[value];
 }
 
 /// Computes a late value, which is kept from then on.

@@ -77,7 +77,7 @@ private:
     [[nodiscard]] std::size_t depthOf(ValueId value) const;
     [[nodiscard]] std::vector<ValueId> sourcesOf(ValueId value) const;
     [[nodiscard]] bool isKept(ValueId value) const;
-    [[nodiscard]] std::set<std::size_t> nodesOf(ValueId value) const;
+    [[nodiscard]] std::set<NodeId> nodesOf(ValueId value) const;
     [[nodiscard]] Tensor computed(ValueId value) const;
     void make(ValueId value) const;
     void dropSources(ValueId value) const;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <vector>
+#include <set>
 
 namespace retro::execute
 {
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] const std::map<NodeId, std::size_t>& runs() const { return m_runs; }
 
 private:
-    [[nodiscard]] std::vector<NodeId> nodesFor(ValueId wanted) const;
+    [[nodiscard]] std::set<NodeId> nodesFor(ValueId wanted) const;
 
     std::shared_ptr<const BoundModel> m_model;
     MemoryValueStore m_kept;

@@ -5,6 +5,8 @@
 #include "core/ops/linear/storedweight.h"
 #include "core/ops/runoperator.h"
 
+#include <algorithm>
+
 namespace retro::execute
 {
 
@@ -59,6 +61,32 @@ base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, co
                               }
                               return results;
                           });
+}
+
+std::map<ValueId, Tensor> computedAgain(const BoundModel& model, const std::set<NodeId>& nodes, const ValueSource& kept,
+                                        const std::function<void(NodeId)>& onRun)
+{
+    std::map<ValueId, Tensor> made;
+    const ValueSource valueOf = [&](ValueId operand) {
+        const auto found = made.find(operand);
+        return found == made.end() ? kept(operand) : found->second;
+    };
+    for (const NodeId node : nodes) {
+        if (onRun) {
+            onRun(node);
+        }
+        const auto results = runNode(model, node, valueOf, RunKind::Again);
+        if (!results.ok()) {
+            break;
+        }
+        const std::vector<ValueId>& outputs = model.graph().node(node).outputs;
+        for (std::size_t k = 0; k < std::min(outputs.size(), results->size()); ++k) {
+            if (outputs[k].isValid()) {
+                made[outputs[k]] = (*results)[k];
+            }
+        }
+    }
+    return made;
 }
 
 } // namespace retro::execute

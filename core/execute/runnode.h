@@ -4,6 +4,8 @@
 #include "core/execute/boundmodel.h"
 
 #include <functional>
+#include <map>
+#include <set>
 #include <vector>
 
 namespace retro::execute
@@ -27,5 +29,11 @@ enum class RunKind {
 /// for once per slot. Errors, by node: Input for data that the operator cannot work with; as ops::runForward().
 [[nodiscard]] base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf,
                                                         RunKind kind);
+
+/// The values that nodes make which are run again, in their order, from what `kept` has, with the bits of the forward
+/// pass. `onRun` is told of each. It ends where an operator refuses its data, as the forward pass would have.
+[[nodiscard]] std::map<ValueId, Tensor> computedAgain(const BoundModel& model, const std::set<NodeId>& nodes,
+                                                      const ValueSource& kept,
+                                                      const std::function<void(NodeId)>& onRun = {});
 
 } // namespace retro::execute

@@ -79,11 +79,11 @@ Tensor ForwardedValues::get(ValueId value)
 }
 
 /// Those that make what rules read of the segment and what was not kept, and those that they need.
-std::vector<NodeId> ForwardedValues::nodesToRebuild(std::size_t segment) const
+std::set<NodeId> ForwardedValues::nodesToRebuild(std::size_t segment) const
 {
     const graph::Graph& graph = m_needs.model().graph();
     std::set<ValueId> wanted;
-    std::vector<NodeId> nodes;
+    std::set<NodeId> nodes;
     const auto list = m_plan.segments.nodesOf(segment);
     for (std::size_t i = list.size(); i-- > 0;) {
         const graph::Node& node = graph.node(list[i]);
@@ -92,45 +92,27 @@ std::vector<NodeId> ForwardedValues::nodesToRebuild(std::size_t segment) const
             return isRead && !m_store.kept(output).isValid() && !m_packed.contains(output);
         });
         if (isWanted) {
-            nodes.push_back(list[i]);
+            nodes.insert(list[i]);
             std::ranges::copy_if(node.inputs, std::inserter(wanted, wanted.end()), &ValueId::isValid);
         }
     }
-    std::ranges::reverse(nodes);
     return nodes;
 }
 
 /// What rules read stays until the reverse pass has gone by; the rest goes at the end.
 void ForwardedValues::rebuild(std::size_t segment)
 {
-    const execute::BoundModel& model = m_needs.model();
-    std::map<ValueId, Tensor> made;
-    for (const NodeId node : nodesToRebuild(segment)) {
+    const auto run = [this](NodeId node) {
         ++m_again[node];
         if (m_onRebuild) {
             m_onRebuild(node);
         }
-        const auto results = execute::runNode(
-            model, node,
-            [&](ValueId operand) {
-                const auto found = made.find(operand);
-                return found == made.end() ? m_store.get(operand) : found->second;
-            },
-            execute::RunKind::Again);
-        if (!results.ok()) {
-            return; // the forward pass would have ended with it
-        }
-        takeRebuilt(node, *results, made);
-    }
-}
-
-void ForwardedValues::takeRebuilt(NodeId node, const std::vector<Tensor>& results, std::map<ValueId, Tensor>& made)
-{
-    const std::vector<ValueId>& outputs = m_needs.model().graph().node(node).outputs;
-    for (std::size_t k = 0; k < std::min(results.size(), outputs.size()); ++k) {
-        made[outputs[k]] = results[k];
-        if (m_at.contains(outputs[k]) && !m_packed.contains(outputs[k])) {
-            m_store.put(outputs[k], results[k]);
+    };
+    const auto made = execute::computedAgain(
+        m_needs.model(), nodesToRebuild(segment), [this](ValueId operand) { return m_store.get(operand); }, run);
+    for (const auto& [value, tensor] : made) {
+        if (m_at.contains(value) && !m_packed.contains(value)) {
+            m_store.put(value, tensor);
         }
     }
 }

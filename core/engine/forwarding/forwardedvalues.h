@@ -42,9 +42,7 @@ public:
 private:
     void store(ForwardDecision& decision, const tensor::Tensor& data);
     void rebuild(std::size_t segment);
-    void takeRebuilt(base::NodeId node, const std::vector<tensor::Tensor>& results,
-                     std::map<base::ValueId, tensor::Tensor>& made);
-    [[nodiscard]] std::vector<base::NodeId> nodesToRebuild(std::size_t segment) const;
+    [[nodiscard]] std::set<base::NodeId> nodesToRebuild(std::size_t segment) const;
 
     const ForwardNeeds& m_needs;
     ForwardingPlan m_plan;
