@@ -35,7 +35,7 @@ bool writeLine(std::string_view line, std::FILE* stream)
 {
     const std::string text = visibleText(line) + '\n';
     errno = 0;
-    return std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+    return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::ferror(stream) == 0;
 }
 
 } // namespace

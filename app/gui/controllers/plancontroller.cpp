@@ -424,10 +424,23 @@ void PlanController::analyse()
     });
 }
 
+namespace
+{
+
+/// Also the texts of a language model, and which word of them is asked about.
+bool asksTheSame(const engine::Question& a, const engine::Question& b)
+{
+    return std::ranges::all_of(engine::questionFields(), [&](const engine::QuestionField& field) {
+        return !field.isOfTexts || engine::textsOf(field, a) == engine::textsOf(field, b);
+    });
+}
+
+} // namespace
+
 void PlanController::setQuestion(const ExplainJob& job)
 {
     const engine::Question& now = m_job.question;
-    const bool isKnown = job.question.targets == now.targets && job.question.inputs == now.inputs &&
+    const bool isKnown = asksTheSame(job.question, now) && job.question.targets == now.targets && job.question.inputs == now.inputs &&
                          job.question.composite == now.composite && job.question.rules == now.rules &&
                          job.question.shapes == now.shapes && job.question.precision == now.precision;
     if (!m_model || job.model != m_model || isKnown) {

@@ -214,7 +214,7 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
     const auto& [model, request, result, save] = from;
     facts.kind = "explain";
     fillModel(facts, model);
-    facts.sources = sourceFacts(request.sources, result.model->graph());
+    facts.sources = sourceFacts(request.sources, *model.graph());
     Question question;
     question.composite = result.composite.name;
     question.start = nameOf(request.start);

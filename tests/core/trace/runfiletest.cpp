@@ -414,7 +414,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 14");
+        execute(file("newer.retro"), "PRAGMA user_version = 15");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
