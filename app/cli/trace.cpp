@@ -252,7 +252,7 @@ Result<void> listEvents(const Context& context, const trace::Run& run, const Tra
             continue;
         }
         const event::Event& event = run.events[step];
-        context.say(fmt::format("{:>8} {:>6} {:<4} {:<9} {}", step, event.visit, event::shortName(event.mode),
+        context.say(fmt::format("{:>8} {:>6} {:<4} {:<11} {}", step, event.visit, event::shortName(event.mode),
                                 trace::eventKindWord(event.kind), trace::describe(run, step)));
     }
     if (context.json) {

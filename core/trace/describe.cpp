@@ -2,6 +2,7 @@
 #include "core/trace/describe.h"
 
 #include "core/base/bytesize.h"
+#include "core/base/counted.h"
 #include "core/event/launchevent.h"
 #include "core/event/partevent.h"
 #include "core/event/planevent.h"
@@ -82,21 +83,22 @@ std::string landText(const Words& w)
 std::string newPromiseText(const Words& w)
 {
     const bool isKind = w.event.extra >= 0 && w.event.extra <= static_cast<std::int64_t>(event::PromiseKind::Operator);
-    return fmt::format("opens {} ({}): asks for {} operand{}", w.promise(),
-                       isKind ? nameOf(static_cast<event::PromiseKind>(w.event.extra)) : "?", w.event.slot,
-                       w.event.slot == 1 ? "" : "s");
+    return fmt::format("raises {} ({}{}): asks for {}", w.promise(),
+                       isKind ? nameOf(static_cast<event::PromiseKind>(w.event.extra)) : "?",
+                       w.event.flag == 1 ? "" : ", not open yet", base::counted(w.event.slot, "operand"));
 }
 
 std::string ruleText(const Words& w)
 {
     const bool isKnown = w.event.node < w.run.rules.size() && !w.run.rules[w.event.node].rule.empty();
     const std::string rule = isKnown ? w.run.rules[w.event.node].rule : std::string("rule");
+    const std::string by = w.isBranch() ? " by " + w.promise() : std::string();
     const auto row = static_cast<std::uint64_t>(w.event.extra);
     if (row >= w.run.ledger.size()) {
-        return fmt::format("{} is applied{}", rule, w.isBranch() ? " by " + w.promise() : std::string());
+        return fmt::format("{} is applied{}", rule, by);
     }
     const event::LedgerEntry& entry = w.run.ledger[row];
-    return fmt::format("{}: {} in, {} out", rule, w.style.number(entry.arrived), w.style.number(entry.handedOn));
+    return fmt::format("{}{}: {} in, {} out", rule, by, w.style.number(entry.arrived), w.style.number(entry.handedOn));
 }
 
 std::string launchText(const Words& w)
@@ -247,7 +249,7 @@ std::string textOf(const Words& w)
 
 /// In place of what files call a kind.
 constexpr std::array kKindWords{
-    std::pair<EventKind, std::string_view>{EventKind::NewPromise, "opens"},
+    std::pair<EventKind, std::string_view>{EventKind::NewPromise, "raises"},
     std::pair<EventKind, std::string_view>{EventKind::AddParent, "answers"},
     std::pair<EventKind, std::string_view>{EventKind::AddChild, "answered by"},
     std::pair<EventKind, std::string_view>{EventKind::Record, "crosses"},

@@ -58,12 +58,13 @@ private slots:
             const double sum = -2 * run->handles[event.handle].sum;
             QCOMPARE(meantSum(*run, input, HandleId(event.handle)), sum);
             const std::string text = describe(*run, step);
-            QVERIFY2(text.starts_with("gradient × input of") && text.find(fmt::format("Σ {:.6g})", sum)) < text.size(),
+            QVERIFY2(text.find(": its gradient × input is known in full") < text.size() &&
+                         text.find(fmt::format("Σ {:.6g}", sum)) < text.size(),
                      text.c_str());
             ++found;
         }
         QVERIFY(found > 0);
-        QVERIFY(describe(*run, 0).starts_with("gradient lands at"));
+        QVERIFY(describe(*run, 5).ends_with("its gradient is known in full, Σ 0"));
     }
 
     void everyEventOfTheResidualHasItsLine()
@@ -75,35 +76,35 @@ private slots:
         for (std::uint64_t step = 0; step < 25; ++step) {
             text += describe(*run, step) + "\n";
         }
-        QCOMPARE(text, std::string("relevance lands at Add y, in-edge 1 of 1 (1, Σ 0)\n"
-                                   "Add y goes on the normal stack\n"
-                                   "Add y is visited\n"
-                                   "Add y leaves the normal stack\n"
-                                   "Add y takes relevance from in-edge 1 of 1\n"
-                                   "relevance of Add y is known (1, Σ 0)\n"
-                                   "Add y raises P0 (add): asks for 2 operands\n"
-                                   "P0 has its relevance (1, Σ 0)\n"
-                                   "search P0.0 from Add y lands at MatMul h, in-edge 1 of 2\n"
-                                   "search P0.1 from Add y lands at Relu r, in-edge 1 of 1\n"
-                                   "Relu r goes on the normal stack\n"
-                                   "MatMul h goes on the search stack\n"
-                                   "search reaches MatMul h\n"
-                                   "MatMul h leaves the search stack\n"
-                                   "MatMul h raises P1 (pre, not open yet): asks for 1 operand\n"
-                                   "P1 gets P0.0 as parent\n"
-                                   "search P0.0 ends at MatMul h\n"
-                                   "search P1.0 ends at MatMul h\n"
-                                   "P1.0 finds its argument at MatMul h (2, Σ 2)\n"
-                                   "P1 is ready: all its arguments are there\n"
-                                   "P0.0 finds its argument (2, Σ 2)\n"
-                                   "MatMul h waits for P1.0\n"
-                                   "MatMul h goes into the promise queue\n"
-                                   "Relu r is visited\n"
-                                   "Relu r leaves the normal stack\n"));
+        QCOMPARE(text, std::string("Add y: part 1 of 1, Σ 0\n"
+                                   "Add y: onto the normal stack\n"
+                                   "Add y: is visited\n"
+                                   "Add y: from the normal stack\n"
+                                   "Add y: takes part 1 of 1\n"
+                                   "Add y: its relevance is known in full, Σ 0\n"
+                                   "Add y: raises P0 (add): asks for 2 operands\n"
+                                   "P0 holds its relevance, Σ 0\n"
+                                   "MatMul h: part 1 of 2: search P0.0 from Add y\n"
+                                   "Relu r: part 1 of 1: search P0.1 from Add y\n"
+                                   "Relu r: onto the normal stack\n"
+                                   "MatMul h: onto the search stack\n"
+                                   "MatMul h: the search comes by\n"
+                                   "MatMul h: from the search stack\n"
+                                   "MatMul h: raises P1 (pre, not open yet): asks for 1 operand\n"
+                                   "P1 will answer P0.0\n"
+                                   "MatMul h: search P0.0 ends here\n"
+                                   "MatMul h: search P1.0 ends here\n"
+                                   "MatMul h: P1.0 has its operand, a value of Σ 2\n"
+                                   "P1 has all its operands\n"
+                                   "P0.0 has its operand, a value of Σ 2\n"
+                                   "MatMul h: waits for P1.0\n"
+                                   "MatMul h: into the promise queue\n"
+                                   "Relu r: is visited\n"
+                                   "Relu r: from the normal stack\n"));
         const auto rule = std::find_if(run->events.begin(), run->events.end(),
                                        [](const Event& event) { return event.kind == EventKind::Rule; });
         QCOMPARE(describe(*run, static_cast<std::uint64_t>(rule - run->events.begin())),
-                 std::string("rule epsilon 1e-06 of Add y is applied by P0"));
+                 std::string("Add y: epsilon 1e-06 is applied by P0"));
         QCOMPARE(describe(*run, run->eventCount() - 1), std::string("the run is finished"));
         QCOMPARE(describe(*run, run->eventCount()), std::string());
     }
