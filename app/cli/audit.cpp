@@ -32,17 +32,6 @@ struct AuditOptions
     std::size_t most = 20;
 };
 
-ordered_json causesJson(const trace::CauseAmounts& causes)
-{
-    ordered_json json = ordered_json::object();
-    for (std::size_t i = 0; i < causes.size(); ++i) {
-        if (causes[i] != 0) {
-            json[std::string(event::nameOf(static_cast<event::Cause>(i)))] = causes[i];
-        }
-    }
-    return json;
-}
-
 const std::string& ruleOf(const trace::Run& run, base::NodeId node)
 {
     static const std::string kNone;
@@ -193,29 +182,15 @@ ordered_json growthJson(const trace::Run& run, const std::vector<trace::NodeBala
 ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary,
                        const diagnosis::Diagnosis& diagnosis, const diagnosis::GrowthAlong& along)
 {
-    ordered_json nodes = ordered_json::array();
-    for (const trace::NodeBalance& node : summary.nodes) {
-        nodes.push_back({{"node", run.graph->labelOf(node.node)},
-                         {"operator", run.graph->opOf(node.node)},
-                         {"arrived", node.arrived},
-                         {"handed_on", node.handedOn},
-                         {"magnitude", node.magnitude},
-                         {"causes", causesJson(node.causes)},
-                         {"unexplained", node.unexplained}});
-    }
-    return {{"conserved", !trace::carriesGradient(run)},
-            {"worst", largestCauseJson(run, summary)},
-            {"diagnosis", diagnosis::findingsJson(diagnosis.findings)},
-            {"start", summary.start},
-            {"leaves", summary.leaves},
-            {"causes", causesJson(summary.causes)},
-            {"unexplained", summary.unexplained},
-            {"rest", summary.rest},
-            {"nodes", nodes},
-            {"growth", trace::carriesGradient(run)
-                           ? ordered_json::array()
-                           : growthJson(run, trace::largestGrowth(summary.nodes, leastGrowth(along)))},
-            {"growth_decades", along.decades}};
+    ordered_json json{{"conserved", !trace::carriesGradient(run)},
+                      {"worst", largestCauseJson(run, summary)},
+                      {"diagnosis", diagnosis::findingsJson(diagnosis.findings)}};
+    json.update(trace::ledgerJson(run, summary));
+    json["growth"] = trace::carriesGradient(run)
+                         ? ordered_json::array()
+                         : growthJson(run, trace::largestGrowth(summary.nodes, leastGrowth(along)));
+    json["growth_decades"] = along.decades;
+    return json;
 }
 
 /// Nothing of a gradient is conserved: no shares, no causes, but how large it is at each node.

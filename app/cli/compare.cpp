@@ -24,7 +24,6 @@ namespace
 using base::Result;
 using engine::Comparison;
 using engine::ValueDifference;
-using nlohmann::ordered_json;
 
 struct CompareOptions
 {
@@ -46,63 +45,6 @@ std::string someOf(const std::vector<std::string>& names)
     std::string text =
         fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
     return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
-}
-
-/// What is not finite is null, as JSON has no word for it.
-ordered_json valueJson(const ValueDifference& value)
-{
-    ordered_json json{{"value", value.name},    {"sum_a", value.sumA},
-                      {"sum_b", value.sumB},    {"largest", value.largest},
-                      {"scale", value.scale},   {"relative", value.relative()},
-                      {"cosine", value.cosine}, {"index", value.index},
-                      {"a", value.a},           {"b", value.b}};
-    if (!value.fault.empty()) {
-        json["fault"] = value.fault;
-    }
-    if (!value.note.empty()) {
-        json["note"] = value.note;
-    }
-    return json;
-}
-
-ordered_json partingJson(const engine::Parting& parting)
-{
-    ordered_json nodes = ordered_json::array();
-    for (const engine::PartingNode& node : parting.nodes) {
-        nodes.push_back({{"node", node.name},
-                         {"operator", node.op},
-                         {"rule_a", node.ruleA},
-                         {"rule_b", node.ruleB},
-                         {"formula_a", node.formulaA},
-                         {"formula_b", node.formulaB}});
-    }
-    return {{"at_start", parting.isStart},
-            {"value", valueJson(parting.value)},
-            {"narrowed", parting.isNarrowed},
-            {"agreeing", parting.agreeing},
-            {"start_not_compared", !parting.unknownStart.empty()},
-            {"nodes", nodes}};
-}
-
-ordered_json toJson(const Comparison& comparison, const diagnosis::Diagnosis& differences)
-{
-    ordered_json values = ordered_json::array();
-    for (const ValueDifference& value : comparison.values) {
-        values.push_back(valueJson(value));
-    }
-    return {{"agree", !comparison.parting},
-            {"tolerance", comparison.tolerance},
-            {"same_structure", comparison.sameStructure},
-            {"different", comparison.differentFacts},
-            {"diagnosis", diagnosis::findingsJson(differences.findings)},
-            {"parting", comparison.parting ? partingJson(*comparison.parting) : ordered_json()},
-            {"values", values},
-            {"only_a", comparison.onlyA},
-            {"only_b", comparison.onlyB},
-            {"not_matched_a", comparison.unmatchedA},
-            {"not_matched_b", comparison.unmatchedB},
-            {"skipped_a", comparison.skippedA},
-            {"skipped_b", comparison.skippedB}};
 }
 
 std::string toCsv(const Comparison& comparison)
@@ -307,7 +249,7 @@ Result<void> compareFiles(const Context& context, const CompareOptions& options)
         RETRO_CHECK(base::writeFile(options.csv, toCsv(comparison)));
     }
     if (context.json) {
-        context.answer(toJson(comparison, differences));
+        context.answer(engine::comparisonJson(comparison, &differences.findings));
         return {};
     }
     context.say(fmt::format("A {}   B {}", a.name, b.name));

@@ -1,19 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientverbs.h"
-#include "app/cli/guesses.h"
 #include "app/cli/ownprocesses.h"
 #include "app/common/freedmemory.h"
 #include "app/common/helptext.h"
 #include "app/common/passivewaiting.h"
+#include "core/base/editdistance.h"
 #include "core/base/failure.h"
 #include "core/base/memoryend.h"
 #include "core/base/standardstreams.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <unistd.h>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace retro::app
+{
+
+namespace
+{
+
+bool isOption(std::string_view word) { return word.starts_with("--") && word.size() > 2; }
+
+void sayGuess(const std::string& lacking, std::string_view word, const std::vector<std::string>& known)
+{
+    base::sayErrorLine(fmt::format("retrograde-cli: {} {}{}", lacking, word, base::guessText(word, known)));
+}
+
+/// Says on standard error which verb or options of a call there are none of, and what was meant maybe; nothing where
+/// all are known.
+void sayGuesses(const CLI::App& program, std::span<char* const> arguments)
+{
+    std::vector<std::string> verbs;
+    for (const CLI::App* verb : program.get_subcommands(nullptr)) {
+        verbs.push_back(verb->get_name());
+    }
+    const std::string first = arguments.size() > 1 ? arguments[1] : "";
+    if (std::ranges::find(verbs, first) == verbs.end()) {
+        if (!first.empty() && !first.starts_with('-')) {
+            sayGuess("there is no verb", first, verbs);
+        }
+        return;
+    }
+    const CLI::App& verb = *program.get_subcommand(first);
+    std::vector<std::string> options;
+    for (const CLI::Option* option : verb.get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            options.push_back("--" + name);
+        }
+    }
+    for (const std::string_view word : arguments.subspan(2)) {
+        const std::string name(word.substr(0, word.find('=')));
+        if (isOption(name) && std::ranges::find(options, name) == options.end()) {
+            sayGuess(first + " has no option", name, options);
+        }
+    }
+}
+
+} // namespace
+
+} // namespace retro::app
 
 /// Before any library is loaded, see passivewaiting.h.
 [[gnu::section(".preinit_array"),

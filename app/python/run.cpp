@@ -10,7 +10,6 @@
 #include "core/engine/region/historyjson.h"
 #include "core/engine/results/results.h"
 #include "core/trace/describe.h"
-#include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 #include "core/trace/runfile.h"
 
@@ -29,65 +28,17 @@ using nlohmann::ordered_json;
 namespace
 {
 
-ordered_json causesJson(const trace::CauseAmounts& causes)
-{
-    ordered_json json = ordered_json::object();
-    for (std::size_t i = 0; i < causes.size(); ++i) {
-        if (causes[i] != 0) {
-            json[std::string(event::nameOf(static_cast<event::Cause>(i)))] = causes[i];
-        }
-    }
-    return json;
-}
-
-ordered_json balanceJson(const trace::Run& run, const trace::NodeBalance& node)
-{
-    return {{"node", run.graph->labelOf(node.node)},
-            {"operator", run.graph->opOf(node.node)},
-            {"arrived", node.arrived},
-            {"handed_on", node.handedOn},
-            {"magnitude", node.magnitude},
-            {"causes", causesJson(node.causes)},
-            {"unexplained", node.unexplained}};
-}
-
-ordered_json valueJson(const engine::ValueDifference& value)
-{
-    return {{"value", value.name},    {"sum_a", value.sumA},
-            {"sum_b", value.sumB},    {"largest", value.largest},
-            {"scale", value.scale},   {"relative", value.relative()},
-            {"cosine", value.cosine}, {"index", value.index},
-            {"a", value.a},           {"b", value.b},
-            {"fault", value.fault}};
-}
-
-ordered_json partingJson(const engine::Parting& parting)
-{
-    ordered_json nodes = ordered_json::array();
-    for (const engine::PartingNode& node : parting.nodes) {
-        nodes.push_back({{"node", node.name}, {"operator", node.op}, {"rule_a", node.ruleA}, {"rule_b", node.ruleB}});
-    }
-    return {{"at_start", parting.isStart},
-            {"value", valueJson(parting.value)},
-            {"agreeing", parting.agreeing},
-            {"nodes", nodes}};
-}
-
 std::string comparisonText(const engine::ComparedSide& a, const engine::ComparedSide& b, double tolerance)
 {
     const engine::Comparison found = valueOf(engine::compare(a, b, tolerance));
-    ordered_json values = ordered_json::array();
-    for (const engine::ValueDifference& value : found.values) {
-        values.push_back(valueJson(value));
+    ordered_json json = engine::comparisonJson(found);
+    for (ordered_json& value : json["values"]) {
+        value.emplace("fault", "");
     }
-    return ordered_json{{"agree", !found.parting},
-                        {"tolerance", found.tolerance},
-                        {"parting", found.parting ? partingJson(*found.parting) : ordered_json()},
-                        {"values", values},
-                        {"only_a", found.onlyA},
-                        {"only_b", found.onlyB},
-                        {"different", found.differentFacts}}
-        .dump();
+    if (found.parting) {
+        json["parting"]["value"].emplace("fault", "");
+    }
+    return json.dump();
 }
 
 ordered_json visitJson(const trace::Run& run, std::uint64_t step)
@@ -243,19 +194,7 @@ const std::shared_ptr<const trace::Run>& Run::recorded() const
 std::string Run::audit() const
 {
     const trace::Run& run = *recorded();
-    const trace::LedgerSummary summary = trace::summarise(run);
-    ordered_json nodes = ordered_json::array();
-    for (const trace::NodeBalance& node : summary.nodes) {
-        nodes.push_back(balanceJson(run, node));
-    }
-    return ordered_json{{"conserved", !trace::carriesGradient(run)},
-                        {"start", summary.start},
-                        {"leaves", summary.leaves},
-                        {"causes", causesJson(summary.causes)},
-                        {"unexplained", summary.unexplained},
-                        {"rest", summary.rest},
-                        {"nodes", nodes}}
-        .dump();
+    return trace::ledgerJson(run, trace::summarise(run)).dump();
 }
 
 std::string Run::diagnose(const Run* against, const std::vector<std::string>& families,

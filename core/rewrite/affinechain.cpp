@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/affinechain.h"
 
-#include "core/rewrite/attributes.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/rewrite/attributes.h"
+#include "core/graph/attributes.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures and observations that enter as whole numbers become inputs of floats, which carry relevance.
+#include "core/graph/attributes.h"
 #include "core/ops/numbertypes.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/failure.h"
 #include "core/base/memorylimit.h"
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/kernel/roundnumbers.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/passes.h"
 #include "core/tensor/checkedshape.h"
 

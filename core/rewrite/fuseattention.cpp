@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/chainfuser.h"
 #include "core/rewrite/einsumproduct.h"
 #include "core/rewrite/passes.h"

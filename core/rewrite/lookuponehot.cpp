@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for.
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/numbertypes.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/genericshapes.h"
 #include "core/rewrite/passes.h"
 

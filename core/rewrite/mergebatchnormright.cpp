@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/rewrite/affinechain.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/mergestep.h"
 #include "core/rewrite/passes.h"
 

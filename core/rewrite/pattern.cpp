@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/pattern.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
-#include "core/rewrite/attributes.h"
 
 #include <fmt/format.h>
 

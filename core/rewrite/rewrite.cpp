@@ -3,9 +3,9 @@
 
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
+#include "core/graph/attributes.h"
 #include "core/graph/graph.h"
 #include "core/ops/schema/schema.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/passes.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/ledgersummary.h"
 
-#include "core/base/csvfield.h"
+#include "core/trace/gradientrun.h"
 #include "core/trace/meantrelevance.h"
-#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@ namespace retro::trace
 using event::Cause;
 using event::EventKind;
 using event::LedgerEntry;
+using nlohmann::ordered_json;
 
 namespace
 {
@@ -72,6 +74,17 @@ void addRow(LedgerSummary& summary, const LedgerEntry& entry)
         summary.causes[i] += entry.causes[i];
     }
     summary.unexplained += entry.unexplained();
+}
+
+ordered_json causesJson(const CauseAmounts& causes)
+{
+    ordered_json json = ordered_json::object();
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+        if (causes[i] != 0) {
+            json[std::string(nameOf(static_cast<Cause>(i)))] = causes[i];
+        }
+    }
+    return json;
 }
 
 } // namespace
@@ -142,23 +155,25 @@ LedgerSummary summarise(const Run& run)
     return summary;
 }
 
-std::string ledgerCsv(const Run& run, const LedgerSummary& summary)
+ordered_json ledgerJson(const Run& run, const LedgerSummary& summary)
 {
-    std::string csv = "node,operator,rows,arrived,handed on,magnitude,magnitude handed on";
-    for (std::size_t i = 0; i < event::kCauseCount; ++i) {
-        csv += fmt::format(",{}", nameOf(static_cast<Cause>(i)));
+    ordered_json nodes = ordered_json::array();
+    for (const NodeBalance& node : summary.nodes) {
+        nodes.push_back({{"node", run.graph->labelOf(node.node)},
+                         {"operator", run.graph->opOf(node.node)},
+                         {"arrived", node.arrived},
+                         {"handed_on", node.handedOn},
+                         {"magnitude", node.magnitude},
+                         {"causes", causesJson(node.causes)},
+                         {"unexplained", node.unexplained}});
     }
-    csv += ",unexplained\n";
-    for (const NodeBalance& balance : summary.nodes) {
-        csv += fmt::format("{},{},{},{},{},{},{}", base::csvField(run.graph->labelOf(balance.node)),
-                           base::csvField(run.graph->opOf(balance.node)), balance.rows, balance.arrived,
-                           balance.handedOn, balance.magnitude, balance.magnitudeHandedOn);
-        for (const double amount : balance.causes) {
-            csv += fmt::format(",{}", amount);
-        }
-        csv += fmt::format(",{}\n", balance.unexplained);
-    }
-    return csv;
+    return {{"conserved", !carriesGradient(run)},
+            {"start", summary.start},
+            {"leaves", summary.leaves},
+            {"causes", causesJson(summary.causes)},
+            {"unexplained", summary.unexplained},
+            {"rest", summary.rest},
+            {"nodes", nodes}};
 }
 
 } // namespace retro::trace

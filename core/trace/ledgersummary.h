@@ -3,11 +3,12 @@
 
 #include "core/trace/run.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace retro::trace
@@ -77,9 +78,8 @@ inline constexpr double kLargeGrowth = 10;
 [[nodiscard]] std::vector<NodeBalance> largestGrowth(const std::vector<NodeBalance>& nodes,
                                                      double least = kLargeGrowth);
 
-/// CSV, one line per node, worst first: node, operator, rows, arrived, handed on, magnitude (of what arrived),
-/// magnitude handed on, one column per cause, unexplained. Shortest digits that read back as the same numbers; names
-/// quoted where needed.
-[[nodiscard]] std::string ledgerCsv(const Run& run, const LedgerSummary& summary);
+/// The ledger as `audit --json` and Python give it: {"conserved", "start", "leaves", "causes", "unexplained", "rest",
+/// "nodes"}; causes that take nothing are left out.
+[[nodiscard]] nlohmann::ordered_json ledgerJson(const Run& run, const LedgerSummary& summary);
 
 } // namespace retro::trace

@@ -2,14 +2,103 @@
 // Runs the ONNX project's own cases through the code of `retrograde-cli run`. Without a folder: those of Debian's
 // libonnx-testdata (skipped with status 77 where that is not installed).
 #include "tests/conformance/isolation.h"
-#include "tests/conformance/lists.h"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro::conformance
+{
+
+namespace
+{
+
+/// One line of a list: a word and the reason after it.
+struct ListEntry
+{
+    std::string word;
+    std::string reason;
+    mutable int uses = 0; ///< cases that it concerned
+};
+
+bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool hasWord(std::string_view text, std::string_view word)
+{
+    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        if ((at == 0 || !isWordCharacter(text[at - 1])) && (end == text.size() || !isWordCharacter(text[end]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Reads a list; '#' starts a comment.
+std::vector<ListEntry> readList(const std::filesystem::path& file)
+{
+    std::vector<ListEntry> list;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        ListEntry entry;
+        if (words >> entry.word && entry.word[0] != '#') {
+            std::getline(words >> std::ws, entry.reason);
+            list.push_back(std::move(entry));
+        }
+    }
+    return list;
+}
+
+/// True when `text` has the form of `pattern`, in which '*' stands for any characters.
+bool matches(std::string_view pattern, std::string_view text)
+{
+    if (pattern.empty()) {
+        return text.empty();
+    }
+    if (pattern[0] == '*') {
+        return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+    }
+    return !text.empty() && pattern[0] == text[0] && matches(pattern.substr(1), text.substr(1));
+}
+
+/// The first entry whose word matches as a pattern; nullptr when none does.
+const ListEntry* findPattern(const std::vector<ListEntry>& list, std::string_view text)
+{
+    for (const ListEntry& entry : list) {
+        if (matches(entry.word, text)) {
+            ++entry.uses;
+            return &entry;
+        }
+    }
+    return nullptr;
+}
+
+/// True when the word of some entry stands in `text` as a whole word.
+bool findWord(const std::vector<ListEntry>& list, std::string_view text)
+{
+    bool isFound = false;
+    for (const ListEntry& entry : list) {
+        const bool isHere = hasWord(text, entry.word);
+        entry.uses += isHere ? 1 : 0;
+        isFound = isFound || isHere;
+    }
+    return isFound;
+}
+
+} // namespace
+
+} // namespace retro::conformance
 
 using namespace retro::conformance;
 

@@ -38,8 +38,6 @@ namespace
 
 /// More findings than that are counted in a last line.
 constexpr std::size_t kMostRows = 60;
-/// Design pixels of the columns, but for the last, which takes the rest.
-constexpr std::array kNumberWidths{150.0, 76.0, 62.0, 190.0};
 
 } // namespace
 
@@ -196,20 +194,13 @@ QWidget* DiagnoseView::makeList()
 
 QWidget* DiagnoseView::makeTable()
 {
-    m_table = new QTableView(this);
+    m_table = views::newList(this, tr("Statistics of all checks"), *m_numbers, fonts::px(22));
     m_table->setObjectName(QStringLiteral("numbers"));
-    m_table->setAccessibleName(tr("Statistics of all checks"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    views::makeList(*m_table, *m_numbers, fonts::px(22));
     m_table->horizontalHeader()->setStretchLastSection(true);
-    for (std::size_t i = 0; i < kNumberWidths.size(); ++i) {
-        m_table->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(kNumberWidths[i]));
-    }
+    setColumnWidths(*m_table, {150, 76, 62, 190});
     connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) {
         diagnosis::Finding place;
-        place.place.name = m_numbers->at(index.row()).largestAt;
+        place.place.name = m_numbers->at(index.row())->largestAt;
         goTo(place);
     });
     return m_table;

@@ -12,26 +12,49 @@
 namespace retro::views
 {
 
+namespace
+{
+
+QString numberOrDash(bool isKnown, double number)
+{
+    return isKnown ? QString::fromStdString(diagnosis::numberText(number)) : QStringLiteral("–");
+}
+
+bool isMeasured(const diagnosis::CheckRecord& record) { return record.isRun && record.sites > 0; }
+
+} // namespace
+
 StatisticsModel::StatisticsModel(QObject* parent)
-    : ColumnTable({{tr("Check")},
-                   {tr("Largest"), Cells::Figures},
-                   {tr("Limit"), Cells::Figures},
-                   {tr("Where")},
-                   {tr("What is measured")}},
-                  parent)
+    : RecordTable(
+          {{tr("Check"),
+            [this](Check one) { return signOf(*one) + QStringLiteral("  ") + QString::fromUtf8(one->check->id); }},
+           {tr("Largest"), [](Check one) { return numberOrDash(isMeasured(*one), one->largest); }, Cells::Figures},
+           {tr("Limit"), [](Check one) { return numberOrDash(one->check->threshold != 0, one->check->threshold); },
+            Cells::Figures},
+           {tr("Where"), whereText},
+           {tr("What is measured"), [](Check one) { return QString::fromUtf8(one->check->statistic); }}},
+          parent)
 {}
+
+QString StatisticsModel::whereText(Check one)
+{
+    if (!one->isRun) {
+        return tr("not run: %1").arg(QString::fromStdString(one->why));
+    }
+    return isMeasured(*one) ? QString::fromStdString(one->largestAt) : tr("no such place");
+}
 
 void StatisticsModel::setDiagnosis(DiagnosisPointer diagnosis)
 {
     beginResetModel();
     m_diagnosis = std::move(diagnosis);
-    m_rows.clear();
+    std::vector<Check> rows;
     m_levels.clear();
     if (m_diagnosis) {
         for (const diagnosis::CheckRecord& record : m_diagnosis->checks) {
-            m_rows.push_back(&record);
+            rows.push_back(&record);
         }
-        std::ranges::stable_partition(m_rows, [](const auto* record) { return record->isRun; });
+        std::ranges::stable_partition(rows, [](const auto* record) { return record->isRun; });
         const auto take = [this](const diagnosis::Finding& finding) {
             diagnosis::Level& level = m_levels.try_emplace(finding.id, finding.level).first->second;
             level = std::max(level, finding.level);
@@ -41,6 +64,7 @@ void StatisticsModel::setDiagnosis(DiagnosisPointer diagnosis)
             std::ranges::for_each(finding.also, take);
         }
     }
+    takeRecords(std::move(rows));
     endResetModel();
 }
 
@@ -55,33 +79,9 @@ QString StatisticsModel::signOf(const diagnosis::CheckRecord& record) const
     return QString::fromUtf8(kSigns[static_cast<std::size_t>(level->second)]);
 }
 
-QString StatisticsModel::textOf(int row, int column) const
-{
-    const diagnosis::CheckRecord& record = at(row);
-    const bool isMeasured = record.isRun && record.sites > 0;
-    switch (column) {
-    case CheckColumn:
-        return signOf(record) + QStringLiteral("  ") + QString::fromUtf8(record.check->id);
-    case LargestColumn:
-        return isMeasured ? QString::fromStdString(diagnosis::numberText(record.largest)) : QStringLiteral("–");
-    case LimitColumn:
-        return record.check->threshold != 0 ? QString::fromStdString(diagnosis::numberText(record.check->threshold))
-                                            : QStringLiteral("–");
-    case WhereColumn:
-        if (!record.isRun) {
-            return tr("not run: %1").arg(QString::fromStdString(record.why));
-        }
-        return isMeasured ? QString::fromStdString(record.largestAt) : tr("no such place");
-    default:
-        return QString::fromUtf8(record.check->statistic);
-    }
-}
-
-int StatisticsModel::rows() const { return static_cast<int>(m_rows.size()); }
-
 QVariant StatisticsModel::detailOf(int row, int column, int role) const
 {
-    const diagnosis::CheckRecord& record = at(row);
+    const diagnosis::CheckRecord& record = *at(row);
     if (role == Qt::ToolTipRole) {
         return tr("%1\nOn healthy models: %2").arg(textOf(row, column), QString::fromUtf8(record.check->healthy));
     }

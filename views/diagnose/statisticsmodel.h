@@ -3,7 +3,7 @@
 
 #include "views/diagnose/diagnosisstate.h"
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 
 #include <map>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace retro::views
 {
 
 /// The statistic of every check that ran, beyond its limit or not, then the checks that could not run, with the reason.
-class StatisticsModel final : public ColumnTable
+class StatisticsModel final : public RecordTable<const diagnosis::CheckRecord*>
 {
     Q_OBJECT
 
@@ -23,16 +23,14 @@ public:
     explicit StatisticsModel(QObject* parent = nullptr);
 
     void setDiagnosis(DiagnosisPointer diagnosis);
-    [[nodiscard]] const diagnosis::CheckRecord& at(int row) const { return *m_rows[static_cast<std::size_t>(row)]; }
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
+    using Check = const diagnosis::CheckRecord*;
+    [[nodiscard]] static QString whereText(Check one);
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString signOf(const diagnosis::CheckRecord& record) const;
 
     DiagnosisPointer m_diagnosis;
-    std::vector<const diagnosis::CheckRecord*> m_rows;
     std::map<std::string_view, diagnosis::Level> m_levels; ///< worst finding of a check
 };
 

@@ -38,22 +38,6 @@ bool hasTwoPictures(const HeatmapFigure& figure)
     return figure.mode == HeatmapMode::SideBySide && !figure.picture.isNull();
 }
 
-QPoint nextOf(int key)
-{
-    switch (key) {
-    case Qt::Key_Left:
-        return {-1, 0};
-    case Qt::Key_Right:
-        return {1, 0};
-    case Qt::Key_Up:
-        return {0, -1};
-    case Qt::Key_Down:
-        return {0, 1};
-    default:
-        return {};
-    }
-}
-
 /// The bar beside what is drawn and as high as it, as long as that leaves room for the figures.
 void placeBar(const HeatmapFigure& figure, const QRectF& area, double width, HeatmapPlacement& placement)
 {
@@ -625,7 +609,7 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
     default:
         break;
     }
-    const QPoint step = nextOf(event->key());
+    const QPoint step = arrowStep(event->key());
     if (m_figure.wipe && step.x() != 0 && event->modifiers().testFlag(Qt::ShiftModifier)) {
         return wipeTo(m_figure.wipe->place + step.x() * kWipeStep);
     }
@@ -640,3 +624,4 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
 } // namespace retro::views
 
 #include "moc_heatmapcanvas.cpp"
+#include "views/common/widgets/arrowstep.h"

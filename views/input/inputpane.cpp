@@ -37,19 +37,7 @@ bool isBrushKey(const QKeyEvent& event)
 
 QPoint stepOf(const QKeyEvent& event)
 {
-    const int length = event.modifiers().testFlag(Qt::ShiftModifier) ? kLargeStep : 1;
-    switch (event.key()) {
-    case Qt::Key_Left:
-        return {-length, 0};
-    case Qt::Key_Right:
-        return {length, 0};
-    case Qt::Key_Up:
-        return {0, -length};
-    case Qt::Key_Down:
-        return {0, length};
-    default:
-        return {};
-    }
+    return arrowStep(event.key()) * (event.modifiers().testFlag(Qt::ShiftModifier) ? kLargeStep : 1);
 }
 
 /// Words that are wider than the pane (names of files) lose their middle: they cannot be broken.
@@ -360,3 +348,4 @@ void InputPane::focusOutEvent(QFocusEvent* event)
 } // namespace retro::views
 
 #include "moc_inputpane.cpp"
+#include "views/common/widgets/arrowstep.h"

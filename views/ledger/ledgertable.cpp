@@ -44,32 +44,19 @@ LedgerTable::LedgerTable(QWidget* parent) : QWidget(parent), m_items(new LedgerT
 
 void LedgerTable::makeTable()
 {
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("Balance of every node"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table = newList(this, tr("Balance of every node"), *m_items, fonts::px(20));
     m_table->setTextElideMode(Qt::ElideMiddle);
-    makeList(*m_table, *m_items, fonts::px(20));
-    QHeaderView* header = m_table->horizontalHeader();
-    header->setSectionResizeMode(LedgerTableModel::NameColumn, QHeaderView::Stretch);
-    header->setMinimumSectionSize(fonts::px(48));
-    header->resizeSection(LedgerTableModel::DetailColumn, fonts::px(84));
-    for (const int section : {LedgerTableModel::ArrivedColumn, LedgerTableModel::HandedOnColumn,
-                              LedgerTableModel::LostColumn, LedgerTableModel::UnexplainedColumn}) {
-        header->resizeSection(section, fonts::px(82));
-    }
-    header->resizeSection(LedgerTableModel::UnexplainedColumn, fonts::px(100));
-    header->resizeSection(LedgerTableModel::CauseColumn, fonts::px(92));
+    m_table->horizontalHeader()->setMinimumSectionSize(fonts::px(48));
+    setColumnWidths(*m_table, {0, 84, 82, 82, 82, 92, 100});
     sortOnClick(*m_table, [] {});
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
-        const base::NodeId node = m_items->rowAt(index.row()).node;
+        const base::NodeId node = m_items->at(index.row()).node;
         if (node.isValid()) {
             emit nodeChosen(node);
         }
     });
     connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) {
-        if (const auto position = m_items->rowAt(index.row()).position) {
+        if (const auto position = m_items->at(index.row()).position) {
             emit positionWanted(*position);
         }
     });
@@ -86,7 +73,7 @@ void LedgerTable::setRun(std::shared_ptr<const trace::Run> run, const std::optio
 
 void LedgerTable::fill()
 {
-    m_items->setRows(m_run ? ledgerRows(*m_run, m_grouping, m_range) : std::vector<LedgerRow>());
+    m_items->setRecords(m_run ? ledgerRows(*m_run, m_grouping, m_range) : std::vector<LedgerRow>());
     m_table->horizontalHeader()->setSortIndicatorShown(false);
 }
 
@@ -114,7 +101,7 @@ std::string LedgerTable::csv() const
     CsvText text({"where", "what", "arrived", "handed_on", "bias", "stabiliser", "zero_denominator", "constant",
                   "duplicate", "unread", "gradient", "filter", "rounding", "unexplained"});
     for (int i = 0; i < m_items->rowCount(); ++i) {
-        const LedgerRow& row = m_items->rowAt(i);
+        const LedgerRow& row = m_items->at(i);
         text.add(row.name).add(row.detail).add(row.arrived).add(row.handedOn);
         for (const double amount : row.causes) {
             text.add(amount);

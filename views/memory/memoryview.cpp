@@ -84,11 +84,7 @@ protected:
     }
     void keyPressEvent(QKeyEvent* event) override
     {
-        const QPoint move = event->key() == Qt::Key_Left    ? QPoint(-1, 0)
-                            : event->key() == Qt::Key_Right ? QPoint(1, 0)
-                            : event->key() == Qt::Key_Up    ? QPoint(0, -1)
-                            : event->key() == Qt::Key_Down  ? QPoint(0, 1)
-                                                            : QPoint();
+        const QPoint move = arrowStep(event->key());
         const QPoint next = m_cell.x() < 0 ? QPoint(0, 0) : m_cell + move;
         if (move.isNull() || !m_figure.at(next.y(), next.x())) {
             return QWidget::keyPressEvent(event);
@@ -279,3 +275,4 @@ base::Result<void> MemoryView::exportTo(const std::filesystem::path& path)
 } // namespace retro::views
 
 #include "moc_memoryview.cpp"
+#include "views/common/widgets/arrowstep.h"

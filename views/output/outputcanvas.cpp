@@ -26,23 +26,6 @@ constexpr double kShareBar = 7;
 constexpr double kShareTitle = 20;
 constexpr double kMaskPart = 0.75; // of the height that the mask has in a high pane
 
-/// Where an arrow key goes; nowhere by another key.
-QPoint stepOf(int key)
-{
-    switch (key) {
-    case Qt::Key_Left:
-        return {-1, 0};
-    case Qt::Key_Right:
-        return {1, 0};
-    case Qt::Key_Up:
-        return {0, -1};
-    case Qt::Key_Down:
-        return {0, 1};
-    default:
-        return {};
-    }
-}
-
 /// Room below the mask, in whole rows; none where it would take the mask's.
 double sharesHeight(const DenseFigure& figure, const QSizeF& room)
 {
@@ -181,7 +164,7 @@ void OutputCanvas::keyPressEvent(QKeyEvent* event)
         emit chosen(m_probed);
         return;
     }
-    const QPoint step = stepOf(event->key());
+    const QPoint step = arrowStep(event->key());
     if (step.isNull() || m_figure.isEmpty()) {
         return QWidget::keyPressEvent(event);
     }
@@ -192,3 +175,4 @@ void OutputCanvas::keyPressEvent(QKeyEvent* event)
 } // namespace retro::views
 
 #include "moc_outputcanvas.cpp"
+#include "views/common/widgets/arrowstep.h"

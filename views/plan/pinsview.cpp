@@ -47,19 +47,9 @@ PinsView::PinsView(RunModel& model, Cursor& cursor, Selection& selection, PlanMo
 
 void PinsView::makeTable()
 {
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("Choices made by hand"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    makeList(*m_table, *m_items, px(22));
-    QHeaderView* header = m_table->horizontalHeader();
-    header->setMinimumSectionSize(px(24));
-    header->setSectionResizeMode(PinTableModel::NameColumn, QHeaderView::Stretch);
-    header->resizeSection(PinTableModel::ChoiceColumn, px(84));
-    header->resizeSection(PinTableModel::PeakColumn, px(72));
-    header->resizeSection(PinTableModel::WorkColumn, px(64));
-    header->resizeSection(PinTableModel::UndoColumn, px(28));
+    m_table = newList(this, tr("Choices made by hand"), *m_items, px(22));
+    m_table->horizontalHeader()->setMinimumSectionSize(px(24));
+    setColumnWidths(*m_table, {0, 84, 72, 64, 28});
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this](const QModelIndex& index) { selectRow(index.row()); });
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {

@@ -261,20 +261,10 @@ void PlannersView::showChoices()
 
 void PlannersView::makeTable()
 {
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("What every planner reaches"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    makeList(*m_table, *m_items, px(22));
+    m_table = newList(this, tr("What every planner reaches"), *m_items, px(22));
     m_table->setMinimumHeight(px(70));
-    QHeaderView* header = m_table->horizontalHeader();
-    header->setMinimumSectionSize(px(40));
-    header->setSectionResizeMode(PlannerTableModel::NameColumn, QHeaderView::Stretch);
-    for (const int section :
-         {PlannerTableModel::PeakColumn, PlannerTableModel::WorkColumn, PlannerTableModel::ToBestColumn}) {
-        header->resizeSection(section, px(68));
-    }
+    m_table->horizontalHeader()->setMinimumSectionSize(px(40));
+    setColumnWidths(*m_table, {0, 68, 68, 68});
     connect(m_table, &QTableView::activated, this,
             [this](const QModelIndex& index) { choose(QString::fromStdString(m_items->at(index.row()).planner)); });
 }

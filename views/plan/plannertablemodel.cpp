@@ -15,6 +15,8 @@
 namespace retro::views
 {
 
+using schedule::Attempt;
+
 namespace
 {
 
@@ -22,15 +24,17 @@ constexpr double kSymbolRadius = 4;
 const QString kNothing = QStringLiteral("–");
 
 /// Another order of the operators that led to the same plan, as far as the table says it.
-bool isSame(const schedule::Attempt& one, const schedule::Attempt& other)
+bool isSame(const Attempt& one, const Attempt& other)
 {
     return one.planner == other.planner && one.peak == other.peak && one.cost == other.cost &&
            one.refusal == other.refusal;
 }
 
-int rankOf(const schedule::Attempt& one) { return one.fits ? 0 : one.refusal.empty() && one.peak > 0 ? 1 : 2; }
+bool hasPlan(const Attempt& one) { return one.refusal.empty() && one.peak > 0; }
 
-QPixmap symbolPixmap(const schedule::Attempt& one, bool isChosen)
+int rankOf(const Attempt& one) { return one.fits ? 0 : hasPlan(one) ? 1 : 2; }
+
+QPixmap symbolPixmap(const Attempt& one, bool isChosen)
 {
     constexpr int kRatio = 2;
     const int side = fonts::px(14);
@@ -47,40 +51,53 @@ QPixmap symbolPixmap(const schedule::Attempt& one, bool isChosen)
 } // namespace
 
 PlannerTableModel::PlannerTableModel(QObject* parent)
-    : ColumnTable({{tr("Planner")},
-                   {tr("Peak %1").arg(ByteScale().unit), Cells::Figures},
-                   {tr("Work %"), Cells::Figures},
-                   {tr("To best %"), Cells::Figures}},
-                  parent)
+    : RecordTable(
+          {{tr("Planner"), [](const Attempt& one) { return plannerTitle(one.planner); }},
+           {tr("Peak %1").arg(ByteScale().unit),
+            [this](const Attempt& one) { return hasPlan(one) ? m_scale.figure(one.peak) : kNothing; }, Cells::Figures},
+           {tr("Work %"), [this](const Attempt& one) { return workText(one); }, Cells::Figures},
+           {tr("To best %"),
+            [this](const Attempt& one) {
+                return one.fits && m_best > 0 ? fixedText(100 * (one.cost / m_best - 1), 1) : kNothing;
+            },
+            Cells::Figures}},
+          parent)
 {}
 
-void PlannerTableModel::setPlan(ShownPlanPointer plan, std::vector<schedule::Attempt> attempts)
+QString PlannerTableModel::workText(const Attempt& one) const
+{
+    const double base = m_plan->result.baseCost;
+    return hasPlan(one) && base > 0 ? signedText(100 * (one.cost / base - 1), 1) : kNothing;
+}
+
+void PlannerTableModel::setPlan(ShownPlanPointer plan, std::vector<Attempt> attempts)
 {
     beginResetModel();
     m_plan = std::move(plan);
-    m_tries.clear();
+    std::vector<Attempt> tries;
     m_best = 0;
     if (m_plan) {
-        for (schedule::Attempt& one : attempts) {
-            if (std::ranges::none_of(m_tries, [&one](const auto& other) { return isSame(one, other); })) {
-                m_tries.push_back(std::move(one));
+        for (Attempt& one : attempts) {
+            if (std::ranges::none_of(tries, [&one](const auto& other) { return isSame(one, other); })) {
+                tries.push_back(std::move(one));
             }
         }
         m_scale = ByteScale::of(m_plan->subject->storeAllPeak);
         setTitle(PeakColumn, tr("Peak %1").arg(m_scale.unit));
-        std::ranges::stable_sort(m_tries, [](const schedule::Attempt& a, const schedule::Attempt& b) {
+        std::ranges::stable_sort(tries, [](const Attempt& a, const Attempt& b) {
             return std::tuple(rankOf(a), rankOf(a) == 0 ? a.cost : 0.0, a.peak) <
                    std::tuple(rankOf(b), rankOf(b) == 0 ? b.cost : 0.0, b.peak);
         });
-        m_best = !m_tries.empty() && m_tries.front().fits ? m_tries.front().cost : 0;
+        m_best = !tries.empty() && tries.front().fits ? tries.front().cost : 0;
     }
+    takeRecords(std::move(tries));
     endResetModel();
 }
 
 int PlannerTableModel::chosenRow() const
 {
     for (int row = 0; m_plan && row < rowCount(); ++row) {
-        const schedule::Attempt& one = at(row);
+        const Attempt& one = at(row);
         if (one.planner == m_plan->result.planner && one.peak == m_plan->result.peak) {
             return row;
         }
@@ -88,24 +105,7 @@ int PlannerTableModel::chosenRow() const
     return -1;
 }
 
-QString PlannerTableModel::textOf(int row, int column) const
-{
-    const schedule::Attempt& one = at(row);
-    const bool hasPlan = one.refusal.empty() && one.peak > 0;
-    switch (column) {
-    case NameColumn:
-        return plannerTitle(one.planner);
-    case PeakColumn:
-        return hasPlan ? m_scale.figure(one.peak) : kNothing;
-    case WorkColumn:
-        return hasPlan && m_plan->result.baseCost > 0 ? signedText(100 * (one.cost / m_plan->result.baseCost - 1), 1)
-                                                      : kNothing;
-    default:
-        return one.fits && m_best > 0 ? fixedText(100 * (one.cost / m_best - 1), 1) : kNothing;
-    }
-}
-
-QString PlannerTableModel::tipOf(const schedule::Attempt& one) const
+QString PlannerTableModel::tipOf(const Attempt& one) const
 {
     if (!one.refusal.empty()) {
         return tr("No plan: %1").arg(QString::fromStdString(one.refusal));
@@ -115,11 +115,9 @@ QString PlannerTableModel::tipOf(const schedule::Attempt& one) const
                     : tr("Does not fit into the budget; %1.").arg(time);
 }
 
-int PlannerTableModel::rows() const { return static_cast<int>(m_tries.size()); }
-
 QVariant PlannerTableModel::detailOf(int row, int column, int role) const
 {
-    const schedule::Attempt& one = at(row);
+    const Attempt& one = at(row);
     const bool isChosen = row == chosenRow();
     switch (role) {
     case Qt::ToolTipRole:

@@ -4,14 +4,14 @@
 #include "views/plan/bytescale.h"
 #include "views/plan/shownplan.h"
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 
 namespace retro::views
 {
 
 /// What every planner reached for the budget of the plan on screen: the cheapest that fits first, then what does not
 /// fit, then what was refused.
-class PlannerTableModel final : public ColumnTable
+class PlannerTableModel final : public RecordTable<schedule::Attempt>
 {
     Q_OBJECT
 
@@ -21,18 +21,15 @@ public:
     explicit PlannerTableModel(QObject* parent = nullptr);
 
     void setPlan(ShownPlanPointer plan, std::vector<schedule::Attempt> attempts);
-    [[nodiscard]] const schedule::Attempt& at(int row) const { return m_tries[static_cast<std::size_t>(row)]; }
     /// Row of the plan on screen; −1 when it is not among them.
     [[nodiscard]] int chosenRow() const;
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
+    [[nodiscard]] QString workText(const schedule::Attempt& one) const;
     [[nodiscard]] QString tipOf(const schedule::Attempt& one) const;
 
     ShownPlanPointer m_plan;
-    std::vector<schedule::Attempt> m_tries;
     ByteScale m_scale;
     double m_best = 0; ///< least cost that fits
 };

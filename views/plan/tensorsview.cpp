@@ -17,18 +17,10 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include <array>
-
 namespace retro::views
 {
 
 using fonts::px;
-
-namespace
-{
-/// Design pixels of the columns, but for the last, which takes the rest.
-constexpr std::array kWidths{150.0, 66.0, 96.0, 128.0, 62.0, 92.0};
-} // namespace
 
 TensorsView::TensorsView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
     : View(model, cursor, selection, parent), m_plan(plan), m_items(new TensorTableModel(plan, this))
@@ -81,20 +73,13 @@ void TensorsView::makeTools(QWidget& parent)
 
 void TensorsView::makeTable()
 {
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("Tensors"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table = newList(this, tr("Tensors"), *m_items, px(22));
     m_table->setTextElideMode(Qt::ElideRight);
-    makeList(*m_table, *m_items, px(22));
     m_table->installEventFilter(this);
     QHeaderView* header = m_table->horizontalHeader();
     header->setStretchLastSection(true);
     header->setMinimumSectionSize(px(40));
-    for (std::size_t i = 0; i < kWidths.size(); ++i) {
-        header->resizeSection(static_cast<int>(i), px(kWidths[i]));
-    }
+    setColumnWidths(*m_table, {150, 66, 96, 128, 62, 92});
     sortOnClick(*m_table, [this] { followSelection(); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &TensorsView::selectRow);
     connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
@@ -158,7 +143,7 @@ void TensorsView::followSelection()
 {
     const ShownPlanPointer& plan = m_items->plan();
     const auto row = plan ? rowOfThing(model(), selection().thing(), *plan) : std::nullopt;
-    const int at = row && *row < plan->matrix.rows().size() ? m_items->tableRow(*row) : -1;
+    const int at = row && *row < plan->matrix.rows().size() ? m_items->rowWith(std::identity(), *row) : -1;
     m_isFollowing = true;
     if (at < 0) {
         m_table->clearSelection();
@@ -172,7 +157,7 @@ void TensorsView::followSelection()
 void TensorsView::selectRow(const QModelIndex& index)
 {
     if (index.isValid() && !m_isFollowing && m_items->plan()) {
-        selectRowOf(model(), selection(), *m_items->plan(), m_items->matrixRow(index.row()));
+        selectRowOf(model(), selection(), *m_items->plan(), m_items->at(index.row()));
     }
 }
 
@@ -180,13 +165,13 @@ void TensorsView::choose(Decision decision)
 {
     const QModelIndex at = m_table->currentIndex();
     if (at.isValid() && m_items->plan()) {
-        m_plan.choose(m_items->plan()->matrix.rows()[m_items->matrixRow(at.row())].value, decision);
+        m_plan.choose(m_items->plan()->matrix.rows()[m_items->at(at.row())].value, decision);
     }
 }
 
 void TensorsView::turn(const QModelIndex& index)
 {
-    const ScheduleRow& row = m_items->plan()->matrix.rows()[m_items->matrixRow(index.row())];
+    const ScheduleRow& row = m_items->plan()->matrix.rows()[m_items->at(index.row())];
     const Decision now = m_plan.choiceOf(row.value).value_or(row.decision);
     m_plan.choose(row.value, now == Decision::Recompute ? Decision::Keep : Decision::Recompute);
 }

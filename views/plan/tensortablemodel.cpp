@@ -14,14 +14,37 @@
 namespace retro::views
 {
 
+namespace
+{
+
+QString aliveText(const ScheduleRow& row)
+{
+    return QStringLiteral("%1 – %2").arg(countText(std::int64_t{row.first} + 1), countText(std::int64_t{row.last} + 1));
+}
+
+QString rebuiltText(const ScheduleRow& row)
+{
+    return row.runs > 1 ? QStringLiteral("%1 ×").arg(row.runs - 1) : QStringLiteral("–");
+}
+
+} // namespace
+
 TensorTableModel::TensorTableModel(PlanModel& plan, QObject* parent)
-    : ColumnTable({{tr("Tensor")},
-                   {ByteScale().unit, Cells::Figures},
-                   {tr("Alive, steps"), Cells::Figures},
-                   {tr("Decision")},
-                   {tr("Rebuilt"), Cells::Figures},
-                   {tr("Cost"), Cells::Figures},
-                   {tr("Reason")}},
+    : RecordTable({{.title = tr("Tensor"),
+                    .text = [this](Row row) { return m_shown->rowLabel(row); },
+                    .tip = [this](Row row) { return m_shown->rowName(row); }},
+                   {ByteScale().unit, [this](Row row) { return m_scale.figure(m_shown->bytesOf(row)); }, Cells::Figures,
+                    [this](Row row) { return static_cast<double>(m_shown->bytesOf(row)); }},
+                   {tr("Alive, steps"), [this](Row row) { return aliveText(facts(row)); }, Cells::Figures,
+                    [this](Row row) { return static_cast<double>(facts(row).first); }},
+                   {tr("Decision"), [this](Row row) { return decisionText(row); }, Cells::Words,
+                    [this](Row row) { return static_cast<double>(facts(row).decision); },
+                    [](Row) { return tr("Click: keep it or recompute it, as you choose"); }},
+                   {tr("Rebuilt"), [this](Row row) { return rebuiltText(facts(row)); }, Cells::Figures,
+                    [this](Row row) { return static_cast<double>(facts(row).runs); }},
+                   {tr("Cost"), [this](Row row) { return m_costs.figure(m_shown->costOf(row)); }, Cells::Figures,
+                    [this](Row row) { return m_shown->costOf(row); }},
+                   {tr("Reason"), [this](Row row) { return m_shown->reasonOf(row); }}},
                   parent),
       m_plan(plan)
 {}
@@ -32,7 +55,7 @@ void TensorTableModel::takePlan()
     m_shown = m_plan.plan();
     std::uint64_t largest = 0;
     double dearest = 0;
-    for (std::uint32_t row = 0; row < allRows(); ++row) {
+    for (Row row = 0; row < allRows(); ++row) {
         largest = std::max(largest, m_shown->bytesOf(row));
         dearest = std::max(dearest, m_shown->costOf(row));
     }
@@ -40,7 +63,7 @@ void TensorTableModel::takePlan()
     m_costs = m_shown ? CostScale::of(dearest, m_shown->subject->unit) : CostScale();
     setTitle(SizeColumn, m_scale.unit);
     setTitle(CostColumn, m_shown ? m_costs.unit : tr("Cost"));
-    arrange();
+    takeRows();
     endResetModel();
 }
 
@@ -49,111 +72,41 @@ void TensorTableModel::setFilter(const QString& text)
     if (text != m_filter) {
         beginResetModel();
         m_filter = text;
-        arrange();
+        takeRows();
         endResetModel();
     }
 }
 
-void TensorTableModel::sort(int column, Qt::SortOrder order)
+void TensorTableModel::takeRows()
 {
-    beginResetModel();
-    m_sortColumn = column;
-    m_sortOrder = order;
-    arrange();
-    endResetModel();
-}
-
-void TensorTableModel::arrange()
-{
-    m_rows.clear();
-    for (std::uint32_t row = 0; row < allRows(); ++row) {
+    std::vector<Row> rows;
+    for (Row row = 0; row < allRows(); ++row) {
         if (m_filter.isEmpty() || m_shown->rowName(row).contains(m_filter, Qt::CaseInsensitive)) {
-            m_rows.push_back(row);
+            rows.push_back(row);
         }
     }
-    if (m_sortColumn >= 0) {
-        const bool isUp = m_sortOrder == Qt::AscendingOrder;
-        std::ranges::stable_sort(
-            m_rows, [this, isUp](std::uint32_t a, std::uint32_t b) { return isUp ? isLess(a, b) : isLess(b, a); });
-    }
+    takeRecords(std::move(rows), true);
 }
 
-bool TensorTableModel::isLess(std::uint32_t a, std::uint32_t b) const
+QString TensorTableModel::decisionText(Row row) const
 {
-    const ScheduleRow& one = m_shown->matrix.rows()[a];
-    const ScheduleRow& other = m_shown->matrix.rows()[b];
-    switch (m_sortColumn) {
-    case SizeColumn:
-        return m_shown->bytesOf(a) < m_shown->bytesOf(b);
-    case AliveColumn:
-        return one.first < other.first;
-    case DecisionColumn:
-        return one.decision < other.decision;
-    case RebuiltColumn:
-        return one.runs < other.runs;
-    case CostColumn:
-        return m_shown->costOf(a) < m_shown->costOf(b);
-    default:
-        return cellOf(a, m_sortColumn) < cellOf(b, m_sortColumn);
-    }
-}
-
-int TensorTableModel::tableRow(std::uint32_t matrixRow) const
-{
-    const auto at = std::ranges::find(m_rows, matrixRow);
-    return at == m_rows.end() ? -1 : static_cast<int>(at - m_rows.begin());
-}
-
-QString TensorTableModel::decisionText(std::uint32_t row) const
-{
-    const ScheduleRow& one = m_shown->matrix.rows()[row];
+    const ScheduleRow& one = facts(row);
     const auto choice = m_plan.choiceOf(one.value);
     return choice ? tr("%1 (mine)").arg(wordOf(*choice)) : wordOf(one.decision);
 }
 
-QString TensorTableModel::textOf(int row, int column) const { return cellOf(matrixRow(row), column); }
-
-QString TensorTableModel::cellOf(std::uint32_t row, int column) const
-{
-    const ScheduleRow& one = m_shown->matrix.rows()[row];
-    switch (column) {
-    case NameColumn:
-        return m_shown->rowLabel(row);
-    case SizeColumn:
-        return m_scale.figure(m_shown->bytesOf(row));
-    case AliveColumn:
-        return QStringLiteral("%1 – %2").arg(countText(std::int64_t{one.first} + 1),
-                                             countText(std::int64_t{one.last} + 1));
-    case DecisionColumn:
-        return decisionText(row);
-    case RebuiltColumn:
-        return one.runs > 1 ? QStringLiteral("%1 ×").arg(one.runs - 1) : QStringLiteral("–");
-    case CostColumn:
-        return m_costs.figure(m_shown->costOf(row));
-    default:
-        return m_shown->reasonOf(row);
-    }
-}
-
-int TensorTableModel::rows() const { return static_cast<int>(m_rows.size()); }
-
 QVariant TensorTableModel::detailOf(int row, int column, int role) const
 {
-    if (role == Qt::ToolTipRole) {
-        return column == DecisionColumn ? QVariant(tr("Click: keep it or recompute it, as you choose"))
-               : column == NameColumn   ? QVariant(m_shown->rowName(matrixRow(row)))
-                                        : QVariant();
-    }
-    return role == Qt::DecorationRole && column == DecisionColumn
-               ? QVariant(decisionPixmap(m_shown->matrix.rows()[matrixRow(row)].decision))
-               : QVariant();
+    return role == Qt::DecorationRole && column == DecisionColumn ? QVariant(decisionPixmap(facts(at(row)).decision))
+                                                                  : RecordTable::detailOf(row, column, role);
 }
 
 std::string TensorTableModel::csv() const
 {
     CsvText text({"tensor", "bytes", "first_step", "last_step", "decision", "runs", "cost", "reason"});
-    for (const std::uint32_t row : m_rows) {
-        const ScheduleRow& one = m_shown->matrix.rows()[row];
+    for (int i = 0; i < rowCount(); ++i) {
+        const Row row = at(i);
+        const ScheduleRow& one = facts(row);
         text.add(m_shown->rowName(row))
             .add(static_cast<std::int64_t>(m_shown->bytesOf(row)))
             .add(std::int64_t{one.first} + 1)

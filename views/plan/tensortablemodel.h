@@ -4,7 +4,7 @@
 #include "views/plan/bytescale.h"
 #include "views/plan/planmodel.h"
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace retro::views
 {
 
 /// The tensors of a plan: size, when they are in memory, what is done with them and why. A filter and the order of the
-/// rows are the table's own.
-class TensorTableModel final : public ColumnTable
+/// rows are the table's own. Its records are rows of the matrix.
+class TensorTableModel final : public RecordTable<std::uint32_t>
 {
     Q_OBJECT
 
@@ -36,33 +36,22 @@ public:
     /// Only tensors whose name holds this, whatever the case; empty = all.
     void setFilter(const QString& text);
     [[nodiscard]] std::size_t allRows() const { return m_shown ? m_shown->matrix.rows().size() : 0; }
-    /// Row of the matrix that a row of the table shows.
-    [[nodiscard]] std::uint32_t matrixRow(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
-    /// Row of the table that shows a row of the matrix; −1 = filtered out.
-    [[nodiscard]] int tableRow(std::uint32_t matrixRow) const;
     [[nodiscard]] const ShownPlanPointer& plan() const { return m_shown; }
     [[nodiscard]] std::string csv() const;
-    /// A column below 0 = in the order of the matrix.
-    void sort(int column, Qt::SortOrder order) override;
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
+    using Row = std::uint32_t;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
-
-    void arrange();
-    [[nodiscard]] bool isLess(std::uint32_t a, std::uint32_t b) const;
-    [[nodiscard]] QString cellOf(std::uint32_t row, int column) const;
-    [[nodiscard]] QString decisionText(std::uint32_t row) const;
+    [[nodiscard]] const ScheduleRow& facts(Row row) const { return m_shown->matrix.rows()[row]; }
+    [[nodiscard]] QString decisionText(Row row) const;
+    /// Those that the filter lets through.
+    void takeRows();
 
     PlanModel& m_plan;
     ShownPlanPointer m_shown;
-    std::vector<std::uint32_t> m_rows; ///< of the matrix, as shown
     QString m_filter;
     ByteScale m_scale;
     CostScale m_costs;
-    int m_sortColumn = -1;
-    Qt::SortOrder m_sortOrder = Qt::AscendingOrder;
 };
 
 } // namespace retro::views

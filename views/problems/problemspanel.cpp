@@ -39,7 +39,11 @@ constexpr double kLeastHeight = 46; // design pixels: names of columns and a pro
 } // namespace
 
 ProblemsModel::ProblemsModel(const ProblemList& list, const RunModel& run, QObject* parent)
-    : ColumnTable({{tr("What happened")}, {tr("Where")}, {tr("What to do")}}, parent), m_list(list), m_run(run)
+    : RecordTable({{tr("What happened"), &Problem::what},
+                   {tr("Where"), [&run](const Problem& problem) { return placeOf(problem, run); }},
+                   {tr("What to do"), &Problem::remedy}},
+                  parent),
+      m_list(list)
 {
     connect(&list, &ProblemList::changed, this, &ProblemsModel::take);
     connect(&run, &RunModel::runChanged, this, &ProblemsModel::take); // names of nodes
@@ -49,34 +53,19 @@ ProblemsModel::ProblemsModel(const ProblemList& list, const RunModel& run, QObje
 
 void ProblemsModel::take()
 {
-    beginResetModel();
-    m_rows = m_list.all();
-    std::stable_partition(m_rows.begin(), m_rows.end(), [](const Problem& p) { return p.severity == Severity::Error; });
-    endResetModel();
+    std::vector<Problem> problems = m_list.all();
+    std::ranges::stable_partition(problems, [](const Problem& p) { return p.severity == Severity::Error; });
+    setRecords(std::move(problems));
 }
-
-QString ProblemsModel::textOf(int row, int column) const
-{
-    const Problem& problem = problemAt(row);
-    switch (column) {
-    case What:
-        return problem.what;
-    case Where:
-        return placeOf(problem, m_run);
-    default:
-        return problem.remedy;
-    }
-}
-
-int ProblemsModel::rows() const { return static_cast<int>(m_rows.size()); }
 
 QVariant ProblemsModel::detailOf(int row, int column, int role) const
 {
-    const Severity severity = problemAt(row).severity;
+    const Severity severity = at(row).severity;
     if (role == Qt::AccessibleTextRole) {
         return (column == What ? wordOf(severity) + QStringLiteral(": ") : QString()) + textOf(row, column);
     }
-    return role == Qt::DecorationRole && column == What ? QVariant(markOf(severity)) : QVariant();
+    return role == Qt::DecorationRole && column == What ? QVariant(markOf(severity))
+                                                        : RecordTable::detailOf(row, column, role);
 }
 
 ProblemsPanel::ProblemsPanel(ProblemList& list, RunModel& run, Cursor& cursor, Selection& selection, QWidget* parent)
@@ -160,9 +149,9 @@ const Problem* ProblemsPanel::chosen() const
 {
     const QModelIndex current = m_table->currentIndex();
     if (current.isValid()) {
-        return &m_model.problemAt(current.row());
+        return &m_model.at(current.row());
     }
-    return m_model.rowCount() > 0 ? &m_model.problemAt(0) : nullptr;
+    return m_model.rowCount() > 0 ? &m_model.at(0) : nullptr;
 }
 
 bool ProblemsPanel::leadsSomewhere(const Problem& problem) const

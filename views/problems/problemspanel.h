@@ -4,7 +4,7 @@
 #include "views/common/viewcontext.h"
 #include "views/problems/problemlist.h"
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 #include <QWidget>
 
 class QPushButton;
@@ -16,7 +16,7 @@ namespace retro::views
 {
 
 /// The list as a table: what, where, what to do. Errors first, each group in its order. GUI thread.
-class ProblemsModel final : public ColumnTable
+class ProblemsModel final : public RecordTable<Problem>
 {
     Q_OBJECT
 
@@ -25,18 +25,12 @@ public:
 
     ProblemsModel(const ProblemList& list, const RunModel& run, QObject* parent = nullptr);
 
-    [[nodiscard]] const Problem& problemAt(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
-
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
 
     void take();
 
     const ProblemList& m_list;
-    const RunModel& m_run;
-    std::vector<Problem> m_rows;
 };
 
 /// The list of problems: Return or a double click selects the node and, where one is known, goes to the step; one

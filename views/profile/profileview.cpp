@@ -21,18 +21,10 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include <array>
-
 namespace retro::views
 {
 
 using fonts::px;
-
-namespace
-{
-/// Design pixels of the columns, but for the last, which takes the rest.
-constexpr std::array kProfileWidths{180.0, 110.0, 92.0, 92.0, 82.0, 66.0, 86.0};
-} // namespace
 
 ProfileView::ProfileView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent), m_items(new ProfileTableModel(this))
@@ -71,22 +63,15 @@ ProfileView::ProfileView(RunModel& model, Cursor& cursor, Selection& selection, 
 
 void ProfileView::makeTable()
 {
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("Nodes"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    makeList(*m_table, *m_items, px(22));
+    m_table = newList(this, tr("Nodes"), *m_items, px(22));
     QHeaderView* header = m_table->horizontalHeader();
     header->setStretchLastSection(true);
     header->setMinimumSectionSize(px(40));
-    for (std::size_t i = 0; i < kProfileWidths.size(); ++i) {
-        header->resizeSection(static_cast<int>(i), px(kProfileWidths[i]));
-    }
+    setColumnWidths(*m_table, {180, 110, 92, 92, 82, 66, 86});
     sortOnClick(*m_table, [this] { followSelection(); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
         if (index.isValid() && !m_isFollowing) {
-            selection().selectNode(m_items->nodeOf(index.row()));
+            selection().selectNode(m_items->at(index.row()).node);
         }
     });
 }
@@ -106,7 +91,7 @@ QString ProfileView::hint() const
 
 bool ProfileView::canShow(const SelectedThing& thing) const
 {
-    return model().hasRun() && m_items->rowOf(model().nodeOf(thing)) >= 0;
+    return model().hasRun() && m_items->rowWith(&trace::NodeTotal::node, model().nodeOf(thing)) >= 0;
 }
 
 base::Result<void> ProfileView::exportTo(const std::filesystem::path& path)
@@ -160,7 +145,8 @@ void ProfileView::refresh(Changes changes)
 
 void ProfileView::followSelection()
 {
-    const int at = model().hasRun() ? m_items->rowOf(model().nodeOf(selection().thing())) : -1;
+    const int at =
+        model().hasRun() ? m_items->rowWith(&trace::NodeTotal::node, model().nodeOf(selection().thing())) : -1;
     m_isFollowing = true;
     if (at < 0) {
         m_table->clearSelection();

@@ -19,7 +19,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::views
@@ -82,8 +81,6 @@ void ProgramDelegate::paint(QPainter* painter, const QStyleOptionViewItem& optio
     painter->restore();
 }
 
-/// Design pixels of the columns, but for the last, which takes the rest.
-constexpr std::array kWidths{44.0, 76.0, 70.0, 132.0, 92.0, 52.0};
 constexpr int kMostCopied = 20'000;
 
 } // namespace
@@ -122,12 +119,7 @@ void ProgramView::makeTable()
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &ProgramView::chooseRow);
 }
 
-void ProgramView::sizeColumns()
-{
-    for (std::size_t i = 0; i < kWidths.size(); ++i) {
-        m_table->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(kWidths[i]));
-    }
-}
+void ProgramView::sizeColumns() { setColumnWidths(*m_table, {44, 76, 70, 132, 92, 52}); }
 
 bool ProgramView::canShow(const SelectedThing& thing) const { return !std::holds_alternative<base::ValueId>(thing); }
 

@@ -99,12 +99,8 @@ QWidget* RegionView::makeValues(QWidget* parent)
     auto* side = new QWidget(parent);
     auto* column = makeBox<QVBoxLayout>(side, {}, px(2));
     m_items = new RegionValuesModel(model(), side);
-    m_values = new QTableView(side);
-    m_values->setAccessibleName(tr("Values by what they put into the region"));
-    m_values->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_values->setAlternatingRowColors(true);
+    m_values = newList(side, tr("Values by what they put into the region"), *m_items, px(20));
     m_values->setTextElideMode(Qt::ElideMiddle);
-    makeList(*m_values, *m_items, px(20));
     QHeaderView* header = m_values->horizontalHeader();
     header->setMinimumSectionSize(px(30));
     header->setSectionResizeMode(QHeaderView::Fixed); // widths by content would measure all rows with every stroke

@@ -13,15 +13,30 @@ namespace retro::views
 {
 
 FrontierTable::FrontierTable(const RunModel& model, QObject* parent)
-    : ColumnTable({{tr("Node")}, {tr("State")}, {tr("ΣR"), Cells::SmallFigures}, {tr("Size"), Cells::SmallFigures}},
-                  parent),
+    : RecordTable(
+          {{.title = tr("Node"),
+            .text = [&model](const Member& one) { return model.placeLabel(one.node); },
+            .tip = [&model](const Member& one) { return model.label(one.node); }},
+           {.title = tr("State"),
+            .text = [this](const Member& one) { return stateText(one); },
+            .tip = [this](const Member& one) { return stateTip(one); }},
+           {.title = tr("ΣR"),
+            .text =
+                [this](const Member& m) { return isForwardValue(m) ? QStringLiteral("–") : valueText(info(m).sum); },
+            .cells = Cells::SmallFigures,
+            .tip =
+                [this](const Member& one) {
+                    return isForwardValue(one) ? tr("It is a value of the forward pass and no relevance") : QString();
+                }},
+           {tr("Size"), [this](const Member& one) { return bytesText(info(one).bytes); }, Cells::SmallFigures}},
+          parent),
       m_model(model)
 {}
 
 void FrontierTable::refresh()
 {
     beginResetModel();
-    m_members = m_model.hasRun() ? m_model.state().frontier() : std::vector<trace::FrontierMember>();
+    takeRecords(m_model.hasRun() ? m_model.state().frontier() : std::vector<Member>());
     m_forward.clear();
     m_operands.clear();
     if (m_model.hasRun()) {
@@ -40,59 +55,31 @@ void FrontierTable::refresh()
 }
 
 /// Arguments of promises and what a plan has in memory are forward values: their sums are no relevance.
-bool FrontierTable::isForwardValue(const trace::FrontierMember& member) const
-{
-    return m_forward.contains(member.handle.value);
-}
+bool FrontierTable::isForwardValue(const Member& member) const { return m_forward.contains(member.handle.value); }
 
-QString FrontierTable::textAt(const trace::FrontierMember& member, int column) const
+trace::HandleInfo FrontierTable::info(const Member& member) const
 {
     const bool isKnown = member.handle.isValid() && member.handle.index() < m_model.run().handles.size();
-    const trace::HandleInfo info = isKnown ? m_model.run().handles[member.handle.index()] : trace::HandleInfo();
-    switch (column) {
-    case NodeColumn:
-        return m_model.placeLabel(member.node);
-    case StateColumn:
-        return m_operands.contains(member.handle.value) ? tr("operand")
-               : isForwardValue(member)                 ? tr("value")
-               : member.heldByPromise                   ? tr("held")
-                                                        : tr("landed");
-    case SumColumn:
-        return isForwardValue(member) ? QStringLiteral("–") : valueText(info.sum);
-    case BytesColumn:
-        return bytesText(info.bytes);
-    default:
-        return {};
-    }
+    return isKnown ? m_model.run().handles[member.handle.index()] : trace::HandleInfo();
 }
 
-QString FrontierTable::tipAt(const trace::FrontierMember& member, int column) const
+QString FrontierTable::stateText(const Member& member) const
 {
-    const bool isOperand = m_operands.contains(member.handle.value);
-    if (column == NodeColumn) {
-        return m_model.label(member.node);
-    }
-    if (column == StateColumn && isOperand) {
+    return m_operands.contains(member.handle.value) ? tr("operand")
+           : isForwardValue(member)                 ? tr("value")
+           : member.heldByPromise                   ? tr("held")
+                                                    : tr("landed");
+}
+
+QString FrontierTable::stateTip(const Member& member) const
+{
+    if (m_operands.contains(member.handle.value)) {
         return tr("An operand that the promise which starts here has found: a value of the forward pass");
     }
-    if (column == StateColumn && member.heldByPromise) {
-        return tr("A promise that starts here holds it");
-    }
-    return column == SumColumn && isForwardValue(member) ? tr("It is a value of the forward pass and no relevance")
-                                                         : textAt(member, column);
+    return member.heldByPromise ? tr("A promise that starts here holds it") : QString();
 }
 
-int FrontierTable::rows() const { return m_model.hasRun() ? static_cast<int>(m_members.size()) : 0; }
-
-QString FrontierTable::textOf(int row, int column) const
-{
-    return textAt(m_members[static_cast<std::size_t>(row)], column);
-}
-
-QVariant FrontierTable::detailOf(int row, int column, int role) const
-{
-    return role == Qt::ToolTipRole ? QVariant(tipAt(m_members[static_cast<std::size_t>(row)], column)) : QVariant();
-}
+int FrontierTable::rows() const { return m_model.hasRun() ? RecordTable::rows() : 0; }
 
 FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
@@ -110,7 +97,7 @@ FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection
     m_table->horizontalHeader()->setSectionResizeMode(FrontierTable::NodeColumn, QHeaderView::Stretch);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& at) {
         if (at.isValid()) {
-            this->selection().selectNode(m_items->members()[static_cast<std::size_t>(at.row())].node);
+            this->selection().selectNode(m_items->at(at.row()).node);
         }
     });
     setBody(m_table);
@@ -148,7 +135,7 @@ void FrontierView::showSelection()
     const base::NodeId node = model().nodeOf(selection().thing());
     QItemSelection rows;
     for (int row = 0; node.isValid() && row < m_items->rowCount(); ++row) {
-        if (m_items->members()[static_cast<std::size_t>(row)].node == node) {
+        if (m_items->at(row).node == node) {
             rows.select(m_items->index(row, 0), m_items->index(row, FrontierTable::ColumnCount - 1));
         }
     }

@@ -3,7 +3,7 @@
 
 #include "views/common/view.h"
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 
 #include <set>
 #include <vector>
@@ -14,7 +14,7 @@ namespace retro::views
 {
 
 /// Who is in the frontier at the cursor: a row per tensor. Every row names its node as graph and timeline mark it.
-class FrontierTable final : public ColumnTable
+class FrontierTable final : public RecordTable<trace::FrontierMember>
 {
     Q_OBJECT
 
@@ -24,19 +24,16 @@ public:
     explicit FrontierTable(const RunModel& model, QObject* parent = nullptr);
 
     void refresh();
-    [[nodiscard]] const std::vector<trace::FrontierMember>& members() const { return m_members; }
 
 private:
+    using Member = trace::FrontierMember;
     [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
-    [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
-    [[nodiscard]] QString textAt(const trace::FrontierMember& member, int column) const;
-
-    [[nodiscard]] QString tipAt(const trace::FrontierMember& member, int column) const;
-    [[nodiscard]] bool isForwardValue(const trace::FrontierMember& member) const;
+    [[nodiscard]] QString stateText(const Member& member) const;
+    [[nodiscard]] QString stateTip(const Member& member) const;
+    [[nodiscard]] trace::HandleInfo info(const Member& member) const;
+    [[nodiscard]] bool isForwardValue(const Member& member) const;
 
     const RunModel& m_model;
-    std::vector<trace::FrontierMember> m_members;
     std::set<std::uint32_t> m_forward;  ///< handles of forward values
     std::set<std::uint32_t> m_operands; ///< those that promises have found
 };

@@ -71,21 +71,9 @@ void MemoryPage::makeButtons()
 
 void MemoryPage::makeTable()
 {
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("Tensors that the gradient reads"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    makeList(*m_table, *m_items, fonts::px(22));
-    QHeaderView* header = m_table->horizontalHeader();
-    header->setMinimumSectionSize(fonts::px(40));
-    header->setSectionResizeMode(StorageModel::NameColumn, QHeaderView::Stretch);
-    header->setSectionResizeMode(StorageModel::ReasonColumn, QHeaderView::Stretch);
-    header->resizeSection(StorageModel::CostColumn, fonts::px(56));
-    for (const int column : {StorageModel::BytesColumn, StorageModel::KeptColumn}) {
-        header->resizeSection(column, fonts::px(76));
-    }
-    header->resizeSection(StorageModel::FormColumn, fonts::px(60));
+    m_table = newList(this, tr("Tensors that the gradient reads"), *m_items, fonts::px(22));
+    m_table->horizontalHeader()->setMinimumSectionSize(fonts::px(40));
+    setColumnWidths(*m_table, {0, 76, 56, 60, 76, 0});
     connect(m_table, &QTableView::activated, this, [this] { choose(true); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, [this] { choose(false); });
 }

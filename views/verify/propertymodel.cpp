@@ -10,37 +10,20 @@ namespace retro::views
 {
 
 PropertyModel::PropertyModel(QObject* parent)
-    : ColumnTable({{tr("Verdict")}, {tr("Name")}, {tr("What must hold")}, {tr("What was compared, or found")}}, parent)
+    : RecordTable({{tr("Verdict"),
+                    [](const CheckedProperty& one) {
+                        return signOf(one.verdict) + QStringLiteral("  ") + wordOf(one.verdict);
+                    }},
+                   {tr("Name"), &CheckedProperty::id},
+                   {tr("What must hold"), plainWords},
+                   {tr("What was compared, or found"), &CheckedProperty::detail}},
+                  parent)
 {}
 
-void PropertyModel::setVerification(VerificationPointer verification)
+void PropertyModel::setVerification(const VerificationPointer& verification)
 {
-    beginResetModel();
-    m_verification = std::move(verification);
-    endResetModel();
+    setRecords(verification ? verification->properties : std::vector<CheckedProperty>());
 }
-
-const CheckedProperty& PropertyModel::at(int row) const
-{
-    return m_verification->properties[static_cast<std::size_t>(row)];
-}
-
-QString PropertyModel::textOf(int row, int column) const
-{
-    const CheckedProperty& property = at(row);
-    switch (column) {
-    case VerdictColumn:
-        return signOf(property.verdict) + QStringLiteral("  ") + wordOf(property.verdict);
-    case WordsColumn:
-        return plainWords(property);
-    case IdColumn:
-        return property.id;
-    default:
-        return property.detail;
-    }
-}
-
-int PropertyModel::rows() const { return m_verification ? static_cast<int>(m_verification->properties.size()) : 0; }
 
 QVariant PropertyModel::detailOf(int row, int column, int role) const
 {

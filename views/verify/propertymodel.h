@@ -3,13 +3,13 @@
 
 #include "views/common/run/verification.h"
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 
 namespace retro::views
 {
 
 /// The properties of a verification as rows of a table, in the order in which they come.
-class PropertyModel final : public ColumnTable
+class PropertyModel final : public RecordTable<CheckedProperty>
 {
     Q_OBJECT
 
@@ -19,14 +19,10 @@ public:
     explicit PropertyModel(QObject* parent = nullptr);
 
     /// Null empties it.
-    void setVerification(VerificationPointer verification);
-    [[nodiscard]] const CheckedProperty& at(int row) const;
+    void setVerification(const VerificationPointer& verification);
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
-    VerificationPointer m_verification;
 };
 
 } // namespace retro::views

@@ -34,14 +34,6 @@
 namespace retro::views
 {
 
-namespace
-{
-
-/// Design pixels of the columns, but for the last, which takes the rest.
-constexpr std::array kWidths{112.0, 96.0, 276.0};
-
-} // namespace
-
 VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent), m_properties(new PropertyModel(this)), m_facts(new FactModel(this))
 {
@@ -107,17 +99,10 @@ QWidget* VerificationView::makeHeader()
 
 void VerificationView::makeTable()
 {
-    m_table = new QTableView(m_stack);
+    m_table = newList(m_stack, tr("Properties"), *m_properties, fonts::px(22));
     m_table->setObjectName(QStringLiteral("properties"));
-    m_table->setAccessibleName(tr("Properties"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    makeList(*m_table, *m_properties, fonts::px(22));
     m_table->horizontalHeader()->setStretchLastSection(true);
-    for (std::size_t i = 0; i < kWidths.size(); ++i) {
-        m_table->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(kWidths[i]));
-    }
+    setColumnWidths(*m_table, {112, 96, 276});
     connect(m_table, &QTableView::activated, this,
             [this](const QModelIndex& index) { goTo(m_properties->at(index.row()).node); });
     takeRow(*m_table, [this](int row) { return m_properties->at(row).node; });
@@ -125,13 +110,8 @@ void VerificationView::makeTable()
 
 void VerificationView::makeFactTable()
 {
-    m_factTable = new QTableView(m_stack);
+    m_factTable = newList(m_stack, tr("What holds"), *m_facts, fonts::px(22));
     m_factTable->setObjectName(QStringLiteral("facts"));
-    m_factTable->setAccessibleName(tr("What holds"));
-    m_factTable->setAlternatingRowColors(true);
-    m_factTable->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_factTable->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    makeList(*m_factTable, *m_facts, fonts::px(22));
     m_factTable->horizontalHeader()->setMinimumSectionSize(fonts::px(48));
     connect(m_facts, &QAbstractItemModel::modelReset, this, &VerificationView::sizeFactColumns);
     connect(m_factTable, &QTableView::activated, this, [this](const QModelIndex& index) { goToFact(index.row()); });

@@ -43,7 +43,14 @@ bool isInForce(const KeyScheme& scheme, const ActionRegistry& actions)
 } // namespace
 
 KeysModel::KeysModel(ActionRegistry& actions, QObject* parent)
-    : ColumnTable({{tr("Action")}, {tr("Key")}, {tr("At first")}}, parent), m_actions(actions)
+    : RecordTable({{tr("Action"), [](QAction* action) { return ActionRegistry::plainText(*action); }},
+                   {tr("Key"), [](QAction* action) { return native(action->shortcut()); }},
+                   {tr("At first"),
+                    [this](QAction* action) {
+                        return isChanged(*action) ? native(m_actions.defaultKey(action->objectName())) : QString();
+                    }}},
+                  parent),
+      m_actions(actions)
 {
     connect(&actions, &ActionRegistry::keyChanged, this, &KeysModel::showKey);
     take();
@@ -57,53 +64,38 @@ void KeysModel::setFilter(const QString& words)
 
 void KeysModel::take()
 {
-    beginResetModel();
-    m_rows.clear();
+    std::vector<QAction*> found;
     for (QAction* action : m_actions.all()) {
         const QString text = ActionRegistry::plainText(*action) + QLatin1Char(' ') + native(action->shortcut());
         if (action->isVisible() && text.contains(m_filter, Qt::CaseInsensitive)) {
-            m_rows.push_back(action);
+            found.push_back(action);
         }
     }
-    endResetModel();
+    setRecords(std::move(found));
 }
 
 void KeysModel::showKey(const QString& id)
 {
-    const auto at = std::find_if(m_rows.begin(), m_rows.end(), [&](const QAction* a) { return a->objectName() == id; });
-    if (at != m_rows.end()) {
-        const int row = static_cast<int>(at - m_rows.begin());
+    if (const int row = rowWith(&QAction::objectName, id); row >= 0) {
         emit dataChanged(index(row, Key), index(row, First));
     }
 }
 
-QString KeysModel::textOf(int row, int column) const
+bool KeysModel::isChanged(const QAction& action) const
 {
-    const QAction& action = actionAt(row);
-    const QKeySequence first = m_actions.defaultKey(action.objectName());
-    switch (column) {
-    case Action:
-        return ActionRegistry::plainText(action);
-    case Key:
-        return native(action.shortcut());
-    default:
-        return first == action.shortcut() ? QString() : native(first);
-    }
+    return m_actions.defaultKey(action.objectName()) != action.shortcut();
 }
-
-int KeysModel::rows() const { return static_cast<int>(m_rows.size()); }
 
 QVariant KeysModel::detailOf(int row, int column, int role) const
 {
-    const QAction& action = actionAt(row);
+    const QAction& action = *at(row);
     switch (role) {
     case Qt::ToolTipRole:
         return action.statusTip();
-    case Qt::FontRole: {
-        const bool isChanged = m_actions.defaultKey(action.objectName()) != action.shortcut();
-        return column == Action ? QVariant()
-                                : views::fonts::numbers(isChanged && column == Key ? QFont::DemiBold : QFont::Normal);
-    }
+    case Qt::FontRole:
+        return column == Action
+                   ? QVariant()
+                   : views::fonts::numbers(column == Key && isChanged(action) ? QFont::DemiBold : QFont::Normal);
     default:
         return {};
     }
@@ -117,18 +109,11 @@ KeysPage::KeysPage(ActionRegistry& actions, Preferences& preferences, QWidget* p
     m_filter->setAccessibleName(tr("Find an action or a key"));
     m_filter->setToolTip(tr("Shows only actions that have these words"));
     m_filter->setClearButtonEnabled(true);
-    m_table = new QTableView(this);
-    m_table->setAccessibleName(tr("Actions and their keys"));
+    m_table = views::newList(this, tr("Actions and their keys"), m_model, px(24));
     m_table->setToolTip(tr("Choose an action, then type its new key below"));
-    m_table->setAlternatingRowColors(true);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    views::makeList(*m_table, m_model, px(24));
     m_table->setFrameShape(QFrame::StyledPanel);
-    QHeaderView* header = m_table->horizontalHeader();
-    header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    header->setSectionResizeMode(KeysModel::Action, QHeaderView::Stretch);
-    header->resizeSection(KeysModel::Key, px(150));
-    header->resizeSection(KeysModel::First, px(150));
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    views::setColumnWidths(*m_table, {0, 150, 150});
     makeSchemes();
     makeEditor();
     connect(m_filter, &QLineEdit::textChanged, &m_model, &KeysModel::setFilter);
@@ -207,7 +192,7 @@ void KeysPage::makeEditor()
 QAction* KeysPage::chosen() const
 {
     const QModelIndex current = m_table->currentIndex();
-    return current.isValid() ? &m_model.actionAt(current.row()) : nullptr;
+    return current.isValid() ? &*m_model.at(current.row()) : nullptr;
 }
 
 void KeysPage::showChosen()

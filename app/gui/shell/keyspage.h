@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/widgets/columntable.h"
+#include "views/common/widgets/recordtable.h"
 #include <QWidget>
 
 #include "views/common/actions.h"
@@ -19,7 +19,7 @@ namespace retro::app
 class Preferences;
 
 /// Actions with their keys; filter by words. GUI thread.
-class KeysModel final : public views::ColumnTable
+class KeysModel final : public views::RecordTable<QAction*>
 {
     Q_OBJECT
 
@@ -30,18 +30,16 @@ public:
 
     /// Only actions whose name or key has the words.
     void setFilter(const QString& words);
-    [[nodiscard]] QAction& actionAt(int row) const { return *m_rows[static_cast<std::size_t>(row)]; }
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
 
     void take();
     void showKey(const QString& id);
+    /// The key is not the one that the action was made with.
+    [[nodiscard]] bool isChanged(const QAction& action) const;
 
     views::ActionRegistry& m_actions;
-    std::vector<QAction*> m_rows;
     QString m_filter;
 };
 

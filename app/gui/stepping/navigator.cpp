@@ -7,6 +7,7 @@
 
 #include <QAction>
 #include <QCoreApplication>
+#include <QTimer>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,154 @@
 
 namespace retro::app
 {
+
+namespace
+{
+
+using event::EventKind;
+
+/// The promise that waits at a state and was raised last, before `limit`; invalid when none.
+base::PromiseId innermost(const trace::RunState& state, std::uint64_t limit)
+{
+    for (std::size_t i = state.promises.size(); i-- > 0;) {
+        const trace::PromiseState& promise = state.promises[i];
+        if (!promise.isComplete && promise.openedAt + 1 < limit) {
+            return base::PromiseId(i);
+        }
+    }
+    return {};
+}
+
+bool isAbout(const trace::Event& event, base::PromiseId promise)
+{
+    return (event.kind == EventKind::NewPromise || event.kind == EventKind::Complete) && event.promise == promise.value;
+}
+
+Destination meetPromise(const trace::Run& run, base::PromiseId promise, std::uint64_t position, bool isForward)
+{
+    if (isForward) {
+        for (std::uint64_t step = position; step < run.eventCount(); ++step) {
+            if (isAbout(run.events[step], promise)) {
+                return step + 1;
+            }
+        }
+        return std::nullopt;
+    }
+    for (std::uint64_t stop = std::min(position, run.eventCount() + 1); stop-- > 1;) {
+        if (isAbout(run.events[stop - 1], promise)) {
+            return stop;
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+Destination finishPromise(const trace::Run& run, const trace::RunState& state, std::uint64_t position)
+{
+    const base::PromiseId promise = innermost(state, position + 1);
+    for (std::uint64_t step = position; promise.isValid() && step < run.eventCount(); ++step) {
+        if (run.events[step].kind == EventKind::Complete && run.events[step].promise == promise.value) {
+            return step + 1;
+        }
+    }
+    return std::nullopt;
+}
+
+Destination openingOfPromise(const trace::Run& run, const trace::RunState& state, std::uint64_t position)
+{
+    if (position == 0 || position > run.eventCount()) {
+        return std::nullopt;
+    }
+    const trace::Event& last = run.events[position - 1];
+    const base::PromiseId promise =
+        last.kind == EventKind::Complete ? base::PromiseId(last.promise) : innermost(state, position);
+    if (!promise.isValid()) {
+        return std::nullopt;
+    }
+    return state.promises[promise.index()].openedAt + 1;
+}
+
+Destination nextOfSelection(const trace::Run& run, const views::SelectedThing& selected, base::NodeId node,
+                            std::uint64_t position, bool isForward)
+{
+    if (const auto* promise = std::get_if<base::PromiseId>(&selected)) {
+        return meetPromise(run, *promise, position, isForward);
+    }
+    if (!node.isValid()) {
+        return std::nullopt;
+    }
+    trace::Breakpoint visit;
+    visit.node = node;
+    return isForward ? trace::nextStop(run, visit, position) : trace::previousStop(run, visit, position);
+}
+
+namespace
+{
+
+constexpr int kGlideFrame = 16;    // milliseconds
+constexpr double kGlideTime = 320; // milliseconds for a step
+constexpr double kOneVisit = 1;    // visits per second: a step shows everything
+
+} // namespace
+
+StepGlide::StepGlide(views::RunModel& model, views::Cursor& cursor, QObject* parent)
+    : QObject(parent), m_model(model), m_cursor(cursor), m_timer(new QTimer(this))
+{
+    m_timer->setInterval(kGlideFrame);
+    connect(m_timer, &QTimer::timeout, this, &StepGlide::advance);
+    connect(&cursor, &views::Cursor::glided, this, [this](double moment) {
+        if (m_isRunning && moment != m_set) {
+            end(); // somebody else moves
+        }
+    });
+}
+
+void StepGlide::goTo(std::uint64_t position)
+{
+    finish();
+    if (!views::isMotionSeen() || position == m_cursor.position() || !m_model.hasRun()) {
+        m_cursor.moveTo(position);
+        return;
+    }
+    m_from = m_cursor.position();
+    m_to = position;
+    m_isRunning = true;
+    m_cursor.setSpeed(kOneVisit);
+    m_clock.start();
+    m_timer->start();
+}
+
+double StepGlide::momentAt(double share) const
+{
+    return m_model.derived<trace::Motion>()->pace().between(m_from, m_to, share);
+}
+
+void StepGlide::advance()
+{
+    const double share = static_cast<double>(m_clock.elapsed()) / kGlideTime;
+    if (share >= 1 || !m_model.hasRun()) {
+        finish();
+        return;
+    }
+    m_set = momentAt(share);
+    m_cursor.glideTo(m_set);
+}
+
+void StepGlide::finish()
+{
+    if (m_isRunning) {
+        end();
+        m_cursor.moveTo(m_to);
+    }
+}
+
+void StepGlide::end()
+{
+    m_isRunning = false;
+    m_timer->stop();
+    m_cursor.setSpeed(0);
+}
 
 namespace
 {

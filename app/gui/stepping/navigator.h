@@ -1,16 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/gui/stepping/stepglide.h"
 #include "app/gui/stepping/stepper.h"
-#include "app/gui/stepping/travel.h"
+#include "core/trace/breakpoints.h"
+#include "core/trace/runstate.h"
 #include "views/common/actions.h"
+#include "views/common/selection.h"
+#include "views/common/viewcontext.h"
 #include "views/common/widgets/breakpointlist.h"
 
+#include <QElapsedTimer>
 #include <QObject>
+
+#include <cstdint>
+#include <optional>
+
+class QTimer;
 
 namespace retro::app
 {
+
+/// A place in time to go to from a position; nothing when there is none in that direction. Pure functions over a
+/// recorded run; `state` is the state at `position`.
+using Destination = std::optional<std::uint64_t>;
+
+/// Step out: just after the promise that waits and was raised last is fulfilled. Nothing when none waits or it never
+/// is.
+[[nodiscard]] Destination finishPromise(const trace::Run& run, const trace::RunState& state, std::uint64_t position);
+/// Its mirror: from just after a promise was fulfilled back to just after it was raised; from elsewhere back to where
+/// the innermost waiting promise was raised.
+[[nodiscard]] Destination openingOfPromise(const trace::Run& run, const trace::RunState& state, std::uint64_t position);
+
+/// Next (previous) time that something happens to what is selected: a visit of the node, or the raising and the
+/// fulfilment of a promise. `node` is the node that the selection is about.
+[[nodiscard]] Destination nextOfSelection(const trace::Run& run, const views::SelectedThing& selected,
+                                          base::NodeId node, std::uint64_t position, bool isForward);
+
+/// Plays one step, forwards or backwards: the cursor glides over the events of the step in 320 ms. A step that is asked
+/// for meanwhile ends it at once, and so does whoever else moves the cursor. Without somebody to see it (views::
+/// isMotionSeen) the cursor goes there at once. GUI thread.
+class StepGlide final : public QObject
+{
+    Q_OBJECT
+
+public:
+    StepGlide(views::RunModel& model, views::Cursor& cursor, QObject* parent = nullptr);
+
+    void goTo(std::uint64_t position);
+    /// To the end of the step that is on its way, if there is one.
+    void finish();
+    [[nodiscard]] bool isRunning() const { return m_isRunning; }
+    /// Where the cursor is `share` (0…1) of the way through the step.
+    [[nodiscard]] double momentAt(double share) const;
+
+private:
+    void advance();
+    void end();
+
+    views::RunModel& m_model;
+    views::Cursor& m_cursor;
+    QTimer* m_timer = nullptr;
+    QElapsedTimer m_clock;
+    std::uint64_t m_from = 0;
+    std::uint64_t m_to = 0;
+    double m_set = -1; ///< the moment that was set last: another one is somebody else's
+    bool m_isRunning = false;
+};
 
 /// What "run" runs to.
 enum class RunTarget : std::uint8_t {

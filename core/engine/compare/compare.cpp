@@ -2,6 +2,7 @@
 #include "core/engine/compare/compare.h"
 
 #include "core/base/cancel.h"
+#include "core/diagnosis/diagnosis.h"
 #include "core/engine/compare/comparedvalues.h"
 #include "core/engine/results/results.h"
 #include "core/graph/graphbuilder.h"
@@ -14,9 +15,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -30,6 +33,7 @@ namespace retro::engine
 using base::NodeId;
 using base::Result;
 using base::ValueId;
+using nlohmann::ordered_json;
 using tensor::Tensor;
 
 namespace
@@ -495,6 +499,67 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double 
     result.skippedB = b.skipped;
     RETRO_CHECK(Comparer(graph, first, second, result).run(stop));
     return result;
+}
+
+namespace
+{
+
+ordered_json valueJson(const ValueDifference& value)
+{
+    ordered_json json{{"value", value.name},    {"sum_a", value.sumA},
+                      {"sum_b", value.sumB},    {"largest", value.largest},
+                      {"scale", value.scale},   {"relative", value.relative()},
+                      {"cosine", value.cosine}, {"index", value.index},
+                      {"a", value.a},           {"b", value.b}};
+    if (!value.fault.empty()) {
+        json["fault"] = value.fault;
+    }
+    if (!value.note.empty()) {
+        json["note"] = value.note;
+    }
+    return json;
+}
+
+ordered_json partingJson(const Parting& parting)
+{
+    ordered_json nodes = ordered_json::array();
+    for (const PartingNode& node : parting.nodes) {
+        nodes.push_back({{"node", node.name},
+                         {"operator", node.op},
+                         {"rule_a", node.ruleA},
+                         {"rule_b", node.ruleB},
+                         {"formula_a", node.formulaA},
+                         {"formula_b", node.formulaB}});
+    }
+    return {{"at_start", parting.isStart},
+            {"value", valueJson(parting.value)},
+            {"narrowed", parting.isNarrowed},
+            {"agreeing", parting.agreeing},
+            {"start_not_compared", !parting.unknownStart.empty()},
+            {"nodes", nodes}};
+}
+
+} // namespace
+
+ordered_json comparisonJson(const Comparison& comparison, const std::vector<diagnosis::Finding>* differences)
+{
+    ordered_json json{{"agree", !comparison.parting},
+                      {"tolerance", comparison.tolerance},
+                      {"same_structure", comparison.sameStructure},
+                      {"different", comparison.differentFacts}};
+    if (differences != nullptr) {
+        json["diagnosis"] = diagnosis::findingsJson(*differences);
+    }
+    json["parting"] = comparison.parting ? partingJson(*comparison.parting) : ordered_json();
+    json["values"] = ordered_json::array();
+    std::ranges::transform(comparison.values, std::back_inserter(json["values"]), valueJson);
+    json["only_a"] = comparison.onlyA;
+    json["only_b"] = comparison.onlyB;
+    json["not_matched_a"] = comparison.unmatchedA;
+    json["not_matched_b"] = comparison.unmatchedB;
+    json["skipped_a"] = comparison.skippedA;
+    json["skipped_b"] = comparison.skippedB;
+    return json;
 }
 
 } // namespace retro::engine

@@ -5,12 +5,19 @@
 #include "core/tensor/npz.h"
 #include "core/trace/run.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
+
+namespace retro::diagnosis
+{
+struct Finding;
+}
 
 namespace retro::engine
 {
@@ -104,5 +111,10 @@ struct Comparison
 /// common), Cancelled.
 [[nodiscard]] base::Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double tolerance = 1e-5,
                                                const std::stop_token& stop = {});
+
+/// A comparison as `compare --json` and Python give it, in that order; what is not finite is null, as JSON has no word
+/// for it. `differences`: what differs in what was asked; null leaves it out.
+[[nodiscard]] nlohmann::ordered_json comparisonJson(const Comparison& comparison,
+                                                    const std::vector<diagnosis::Finding>* differences = nullptr);
 
 } // namespace retro::engine

@@ -2,8 +2,8 @@
 // Rules of element-wise functions, normalisations, softmax and functions that are known by their reverse rule, as nodes
 // of the standard.
 #include "core/engine/explainer/relevancesite.h"
+#include "core/graph/attributes.h"
 #include "core/lrp/rules/linearform.h"
-#include "core/rewrite/attributes.h"
 
 #include <numeric>
 
@@ -40,7 +40,7 @@ std::vector<ValueId> quotients(RelevanceSite& site)
 std::vector<std::int64_t> normalisedAxes(const RelevanceSite& site)
 {
     const auto rank = static_cast<std::int64_t>(site.shape(0).size());
-    std::int64_t axis = rewrite::intAttribute(site.node, "axis", -1);
+    std::int64_t axis = graph::intAttribute(site.node, "axis", -1);
     axis += axis < 0 ? rank : 0;
     std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - axis));
     std::iota(axes.begin(), axes.end(), axis);
@@ -56,7 +56,7 @@ ValueId throughDeviation(RelevanceSite& site, ValueId r, bool isCentred)
     const ValueId x = site.operands[0];
     const ValueId centred = isCentred ? steps.subtract(x, emit.reduce("ReduceMean", x, axes)) : x;
     const ValueId square = emit.reduce("ReduceMean", steps.multiply(centred, centred), axes);
-    const double epsilon = rewrite::floatAttribute(site.node, "epsilon", 1e-5);
+    const double epsilon = graph::floatAttribute(site.node, "epsilon", 1e-5);
     const ValueId deviation = steps.op("Sqrt", {steps.add(square, steps.scalar(epsilon))});
     const ValueId scaled = site.has(1) ? steps.multiply(r, site.operands[1]) : r;
     const ValueId g = steps.op("Div", {scaled, deviation});
@@ -200,7 +200,7 @@ RelevanceParts relevanceOfSoftmax(RelevanceSite& site)
     }
     const auto rank = static_cast<std::int64_t>(site.shape(0).size());
     const bool isFlattening = site.node.opset < kSoftmaxOfOneAxis;
-    std::int64_t axis = rewrite::intAttribute(site.node, "axis", isFlattening ? 1 : -1);
+    std::int64_t axis = graph::intAttribute(site.node, "axis", isFlattening ? 1 : -1);
     axis += axis < 0 ? rank : 0;
     if (isFlattening && axis != rank - 1) {
         return notWritten(site, "it is over several axes at once; convert the model to operator set 13");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/forwardcopy.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/registry.h"
-#include "core/rewrite/attributes.h"
 #include "core/tape/gradientgraph/olderform.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ constexpr std::array kNewerForms{NewerForm{"Squeeze", kAxesOperands, {"axes"}},
 bool softmaxBecomesNewer(graph::Node& node, std::size_t rank)
 {
     const auto last = static_cast<std::int64_t>(rank) - 1;
-    const std::int64_t axis = rewrite::intAttribute(node, "axis", 1);
+    const std::int64_t axis = graph::intAttribute(node, "axis", 1);
     if (axis != -1 && axis != last) {
         return false;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of linear maps and of products of two computed matrices, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
+#include "core/graph/attributes.h"
 #include "core/lrp/rules/linearform.h"
-#include "core/rewrite/attributes.h"
 
 #include <algorithm>
 #include <limits>
@@ -55,7 +55,7 @@ public:
             RETRO_TRY(made.m_windows, RelevanceWindows::of(site, made.kernel(), node.inputs[0], node.outputs[0]));
         } else if (isTransposed(node)) {
             if (node.attributes.contains("output_shape") ||
-                rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET").starts_with("SAME")) {
+                graph::attributeOr<std::string>(node, "auto_pad", "NOTSET").starts_with("SAME")) {
                 return notWritten(site, "it states its output shape or pads automatically; export the model with pads");
             }
             RETRO_TRY(made.m_windows, RelevanceWindows::of(site, made.kernel(), node.outputs[0], node.inputs[0]));
@@ -75,8 +75,8 @@ public:
         const ValueId w = weight(variant);
         RelevanceSteps& steps = m_site->steps;
         if (isGemm(node)) {
-            graph::Attributes attributes{{"transA", rewrite::intAttribute(node, "transA", 0)},
-                                         {"transB", rewrite::intAttribute(node, "transB", 0)}};
+            graph::Attributes attributes{{"transA", graph::intAttribute(node, "transA", 0)},
+                                         {"transB", graph::intAttribute(node, "transB", 0)}};
             return slot() == 0 ? steps.op("Gemm", {x, w}, std::move(attributes))
                                : steps.op("Gemm", {w, x}, std::move(attributes));
         }
@@ -115,7 +115,7 @@ public:
 private:
     explicit LinearSteps(RelevanceSite& site) : m_site(&site), m_map(&lrp::as<ops::LinearMap>(site.structure())) {}
 
-    [[nodiscard]] std::int64_t group() const { return rewrite::intAttribute(m_site->node, "group", 1); }
+    [[nodiscard]] std::int64_t group() const { return graph::intAttribute(m_site->node, "group", 1); }
     [[nodiscard]] Extents kernel() const
     {
         const tensor::Shape& weight = m_site->shape(1);
@@ -126,7 +126,7 @@ private:
     /// W as the product has it: a factor of Gemm is part of it.
     ValueId plainWeight()
     {
-        const double alpha = isGemm(m_site->node) ? rewrite::floatAttribute(m_site->node, "alpha", 1) : 1;
+        const double alpha = isGemm(m_site->node) ? graph::floatAttribute(m_site->node, "alpha", 1) : 1;
         return m_site->steps.scaled(m_site->operands[weightSlot()], alpha);
     }
 
@@ -217,8 +217,8 @@ private:
 
     ValueId throughGemm(ValueId s, ValueId w)
     {
-        const bool a = rewrite::intAttribute(m_site->node, "transA", 0) != 0;
-        const bool b = rewrite::intAttribute(m_site->node, "transB", 0) != 0;
+        const bool a = graph::intAttribute(m_site->node, "transA", 0) != 0;
+        const bool b = graph::intAttribute(m_site->node, "transB", 0) != 0;
         const auto product = [&](ValueId left, ValueId right, bool turnsLeft, bool turnsRight) {
             return m_site->steps.op("Gemm", {left, right},
                                     {{"transA", std::int64_t{turnsLeft}}, {"transB", std::int64_t{turnsRight}}});

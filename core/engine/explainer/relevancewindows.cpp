@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/relevancewindows.h"
 
-#include "core/rewrite/attributes.h"
+#include "core/graph/attributes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -55,12 +55,12 @@ base::Result<void> measureAxis(const RelevanceSite& site, const WindowAxis& axis
     std::int64_t& missing = made.missing[axis.at];
     const std::int64_t covered = (axis.windows - 1) * made.strides[axis.at] + axis.reach - made.pads[axis.at] - after;
     missing = axis.image - covered;
-    const bool isCeiled = rewrite::intAttribute(site.node, "ceil_mode", 0) != 0;
+    const bool isCeiled = graph::intAttribute(site.node, "ceil_mode", 0) != 0;
     if (isCeiled && axis.isFree) {
         return needsExtents(site);
     }
     // A last window beyond the padding, of which a pool counts what there is.
-    if (isCeiled && missing < 0 && rewrite::intAttribute(site.node, "count_include_pad", 0) == 0) {
+    if (isCeiled && missing < 0 && graph::intAttribute(site.node, "count_include_pad", 0) == 0) {
         after -= missing;
         missing = 0;
     }
@@ -79,11 +79,11 @@ base::Result<RelevanceWindows> RelevanceWindows::of(const RelevanceSite& site, E
     RelevanceWindows made;
     const std::size_t axes = kernel.size();
     made.kernel = std::move(kernel);
-    made.strides = rewrite::attributeOr<Extents>(site.node, "strides", Extents(axes, 1));
-    made.dilations = rewrite::attributeOr<Extents>(site.node, "dilations", Extents(axes, 1));
-    made.pads = rewrite::attributeOr<Extents>(site.node, "pads", Extents(2 * axes, 0));
+    made.strides = graph::attributeOr<Extents>(site.node, "strides", Extents(axes, 1));
+    made.dilations = graph::attributeOr<Extents>(site.node, "dilations", Extents(axes, 1));
+    made.pads = graph::attributeOr<Extents>(site.node, "pads", Extents(2 * axes, 0));
     made.missing.resize(axes);
-    const std::string automatic = rewrite::attributeOr<std::string>(site.node, "auto_pad", "NOTSET");
+    const std::string automatic = graph::attributeOr<std::string>(site.node, "auto_pad", "NOTSET");
     const tensor::Shape& imageShape = site.model.typeOf(image).shape;
     const tensor::Shape& windowShape = site.model.typeOf(windows).shape;
     for (std::size_t i = 0; i < axes; ++i) {

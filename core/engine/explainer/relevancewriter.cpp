@@ -7,12 +7,12 @@
 #include "core/engine/explainer/maskedbranches.h"
 #include "core/engine/explainer/relevancesite.h"
 #include "core/engine/model/prepare.h"
+#include "core/graph/attributes.h"
 #include "core/graph/contentdigest.h"
 #include "core/graph/walkback.h"
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
-#include "core/rewrite/attributes.h"
 #include "core/tensor/checkedshape.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -190,14 +190,14 @@ private:
     /// True for a pool with ceil_mode whose last window, along some axis, would start behind the edge.
     [[nodiscard]] bool startsBehindEdge(const graph::Node& node) const
     {
-        const auto kernel = rewrite::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+        const auto kernel = graph::attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
         const std::size_t axes = kernel.size();
         const std::vector<std::int64_t> ones(axes, 1);
-        const auto strides = rewrite::attributeOr(node, "strides", ones);
-        const auto dilations = rewrite::attributeOr(node, "dilations", ones);
-        const bool hasPads = rewrite::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
+        const auto strides = graph::attributeOr(node, "strides", ones);
+        const auto dilations = graph::attributeOr(node, "dilations", ones);
+        const bool hasPads = graph::attributeOr<std::string>(node, "auto_pad", "NOTSET") == "NOTSET";
         const std::vector<std::int64_t> none(2 * axes, 0);
-        const auto pads = hasPads ? rewrite::attributeOr(node, "pads", none) : none;
+        const auto pads = hasPads ? graph::attributeOr(node, "pads", none) : none;
         for (std::size_t i = 0; i < axes; ++i) {
             const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
             if (strides[i] + pads[axes + i] <= reach) {
@@ -219,7 +219,7 @@ private:
     {
         for (const graph::Node& node : m_graph.nodes()) {
             const bool isPool = node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool";
-            const bool isCeiled = isPool && node.domain.empty() && rewrite::intAttribute(node, "ceil_mode", 0) != 0;
+            const bool isCeiled = isPool && node.domain.empty() && graph::intAttribute(node, "ceil_mode", 0) != 0;
             if (isCeiled && startsBehindEdge(node)) {
                 return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
                                         "count or do not; export the model without ceil_mode",

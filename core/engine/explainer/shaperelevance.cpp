@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What moves elements: each gives its relevance back to where it came from.
 #include "core/engine/explainer/relevancesite.h"
+#include "core/graph/attributes.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/ops/lookup.h"
-#include "core/rewrite/attributes.h"
 
 #include <algorithm>
 #include <array>
@@ -22,14 +22,14 @@ constexpr std::array<std::string_view, 9> kSameElements{"Reshape", "Flatten", "S
 
 std::int64_t axisOf(const RelevanceSite& site, std::int64_t fallback, std::size_t rank)
 {
-    const std::int64_t axis = rewrite::intAttribute(site.node, "axis", fallback);
+    const std::int64_t axis = graph::intAttribute(site.node, "axis", fallback);
     return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
 }
 
 std::vector<ValueId> transposed(RelevanceSite& site)
 {
     const std::size_t rank = site.shape(0).size();
-    Extents order = rewrite::attributeOr<Extents>(site.node, "perm", {});
+    Extents order = graph::attributeOr<Extents>(site.node, "perm", {});
     if (order.empty()) {
         order.resize(rank);
         std::iota(order.rbegin(), order.rend(), 0);
@@ -76,9 +76,9 @@ RelevanceParts sliced(RelevanceSite& site)
 {
     const std::size_t rank = site.shape(0).size();
     const bool hasOperands = site.node.inputs.size() > 1;
-    Extents starts = hasOperands ? site.known(1) : rewrite::attributeOr<Extents>(site.node, "starts", {});
-    const Extents ends = hasOperands ? site.known(2) : rewrite::attributeOr<Extents>(site.node, "ends", {});
-    Extents axes = hasOperands ? site.known(3) : rewrite::attributeOr<Extents>(site.node, "axes", {});
+    Extents starts = hasOperands ? site.known(1) : graph::attributeOr<Extents>(site.node, "starts", {});
+    const Extents ends = hasOperands ? site.known(2) : graph::attributeOr<Extents>(site.node, "ends", {});
+    Extents axes = hasOperands ? site.known(3) : graph::attributeOr<Extents>(site.node, "axes", {});
     const Extents steps = site.known(4);
     if (starts.empty() || starts.size() != ends.size() ||
         std::ranges::any_of(steps, [](std::int64_t step) { return step != 1; })) {
@@ -144,11 +144,11 @@ RelevanceParts gathered(RelevanceSite& site, bool isGradient)
 /// Fills that are constant; what was added has no relevance.
 RelevanceParts padded(RelevanceSite& site)
 {
-    const std::string mode = rewrite::attributeOr<std::string>(site.node, "mode", "constant");
+    const std::string mode = graph::attributeOr<std::string>(site.node, "mode", "constant");
     const std::size_t rank = site.shape(0).size();
     Extents pads = site.known(1);
     if (pads.empty()) {
-        pads = rewrite::attributeOr<Extents>(site.node, "pads", {});
+        pads = graph::attributeOr<Extents>(site.node, "pads", {});
     }
     const bool areAll = pads.size() == 2 * rank && !site.has(3);
     if (mode != "constant" || !areAll) {
@@ -194,7 +194,7 @@ std::vector<ValueId> triangle(RelevanceSite& site)
     if (site.has(1)) {
         inputs.push_back(site.operands[1]);
     }
-    const std::int64_t upper = rewrite::intAttribute(site.node, "upper", 1);
+    const std::int64_t upper = graph::intAttribute(site.node, "upper", 1);
     return site.only(0, site.steps.op("Trilu", std::move(inputs), {{"upper", upper}}));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of sums over axes and of pooling, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
+#include "core/graph/attributes.h"
 #include "core/lrp/rules/linearform.h"
-#include "core/rewrite/attributes.h"
 
 #include <algorithm>
 #include <limits>
@@ -23,12 +23,12 @@ Extents summedAxes(const RelevanceSite& site)
     const auto rank = static_cast<std::int64_t>(site.shape(0).size());
     Extents axes = site.known(1);
     if (axes.empty()) {
-        axes = rewrite::attributeOr<Extents>(site.node, "axes", {});
+        axes = graph::attributeOr<Extents>(site.node, "axes", {});
     }
     if (site.node.op.starts_with("Global")) {
         axes.resize(static_cast<std::size_t>(rank - 2));
         std::iota(axes.begin(), axes.end(), 2);
-    } else if (axes.empty() && rewrite::intAttribute(site.node, "noop_with_empty_axes", 0) == 0) {
+    } else if (axes.empty() && graph::intAttribute(site.node, "noop_with_empty_axes", 0) == 0) {
         axes.resize(static_cast<std::size_t>(rank));
         std::iota(axes.begin(), axes.end(), 0);
     }
@@ -41,7 +41,7 @@ Extents summedAxes(const RelevanceSite& site)
 
 bool keepsAxes(const RelevanceSite& site)
 {
-    return site.node.op.starts_with("Global") || rewrite::intAttribute(site.node, "keepdims", 1) != 0;
+    return site.node.op.starts_with("Global") || graph::intAttribute(site.node, "keepdims", 1) != 0;
 }
 
 /// The result with the axes that it lost.
@@ -139,7 +139,7 @@ base::Result<RelevanceWindows> poolWindows(const RelevanceSite& site)
     if (site.freeAxes.isFree(site.node.inputs[0], 1)) {
         return needsExtents(site);
     }
-    return RelevanceWindows::of(site, rewrite::attributeOr<Extents>(site.node, "kernel_shape", {}), site.node.inputs[0],
+    return RelevanceWindows::of(site, graph::attributeOr<Extents>(site.node, "kernel_shape", {}), site.node.inputs[0],
                                 site.node.outputs[0]);
 }
 
@@ -150,7 +150,7 @@ ValueId elementsPerWindow(RelevanceSite& site, const RelevanceWindows& windows)
     const std::int64_t whole =
         std::accumulate(windows.kernel.begin(), windows.kernel.end(), std::int64_t{1}, std::multiplies<>());
     const bool hasPads = std::ranges::any_of(windows.pads, [](std::int64_t pad) { return pad != 0; });
-    if (!hasPads || rewrite::intAttribute(site.node, "count_include_pad", 0) != 0) {
+    if (!hasPads || graph::intAttribute(site.node, "count_include_pad", 0) != 0) {
         return steps.scalar(static_cast<double>(whole));
     }
     const ValueId one = steps.emitter().slice(site.operands[0], {0, 0}, {1, 1}, {0, 1});
@@ -195,9 +195,9 @@ RelevanceParts toLargest(RelevanceSite& site)
 /// True where no element is in two windows.
 bool areApart(const graph::Node& pool)
 {
-    const auto kernel = rewrite::attributeOr<Extents>(pool, "kernel_shape", {});
-    const auto strides = rewrite::attributeOr<Extents>(pool, "strides", Extents(kernel.size(), 1));
-    const auto dilations = rewrite::attributeOr<Extents>(pool, "dilations", Extents(kernel.size(), 1));
+    const auto kernel = graph::attributeOr<Extents>(pool, "kernel_shape", {});
+    const auto strides = graph::attributeOr<Extents>(pool, "strides", Extents(kernel.size(), 1));
+    const auto dilations = graph::attributeOr<Extents>(pool, "dilations", Extents(kernel.size(), 1));
     for (std::size_t i = 0; i < kernel.size(); ++i) {
         if ((kernel[i] - 1) * dilations[i] + 1 > strides[i]) {
             return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/standardnodes.h"
 
+#include "core/graph/attributes.h"
 #include "core/ops/registry.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/statictypes.h"
 
@@ -97,7 +97,7 @@ void writeGelu(Steps& steps, std::int64_t /*rank*/)
 {
     const ValueId x = steps.x();
     ValueId bent;
-    if (rewrite::attributeOr<std::string>(steps.node(), "approximate", "none") == "tanh") {
+    if (graph::attributeOr<std::string>(steps.node(), "approximate", "none") == "tanh") {
         const ValueId cube = steps.add("Mul", {steps.add("Mul", {x, x}), x});
         const ValueId sum = steps.add("Add", {x, steps.add("Mul", {cube, steps.number(kTanhCube)})});
         const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -112,7 +112,7 @@ void writeGelu(Steps& steps, std::int64_t /*rank*/)
 /// x·σ(αx).
 void writeSwish(Steps& steps, std::int64_t /*rank*/)
 {
-    const double alpha = rewrite::floatAttribute(steps.node(), "alpha", 1);
+    const double alpha = graph::floatAttribute(steps.node(), "alpha", 1);
     const ValueId inner = alpha == 1 ? steps.x() : steps.add("Mul", {steps.x(), steps.number(alpha)});
     steps.finish("Mul", {steps.x(), steps.add("Sigmoid", {inner})});
 }
@@ -127,12 +127,12 @@ void writeMish(Steps& steps, std::int64_t /*rank*/)
 void writeNormalisation(Steps& steps, std::int64_t rank)
 {
     const Node& node = steps.node();
-    const std::int64_t given = rewrite::intAttribute(node, "axis", -1);
+    const std::int64_t given = graph::intAttribute(node, "axis", -1);
     const std::int64_t axis = given < 0 ? given + rank : given;
     const bool isCentred = node.op == "LayerNormalization";
     const ValueId x = isCentred ? steps.add("Sub", {steps.x(), steps.mean(steps.x(), axis, rank)}) : steps.x();
     const ValueId square = steps.mean(steps.add("Mul", {x, x}), axis, rank);
-    const double epsilon = rewrite::floatAttribute(node, "epsilon", 1e-5);
+    const double epsilon = graph::floatAttribute(node, "epsilon", 1e-5);
     const ValueId root = steps.add("Sqrt", {steps.add("Add", {square, steps.number(epsilon)})});
     const ValueId normal = steps.add("Div", {x, root});
     if (node.inputs.size() < 3 || !node.inputs[2].isValid()) {

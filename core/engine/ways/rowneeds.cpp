@@ -4,7 +4,6 @@
 #include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/structure.h"
-#include "core/rewrite/attributes.h"
 
 #include <algorithm>
 #include <array>
@@ -88,7 +87,7 @@ bool RowNeeds::isNewCache(const Node& node) const
     const Shape& rows = shapeOf(node.outputs[0]);
     const Shape& added = shapeOf(node.inputs[0]);
     return rows.size() == added.size() && rows.size() > kRowsOfCache &&
-           rows[kRowsOfCache] == added[kRowsOfCache] + rewrite::intAttribute(node, "front", 0);
+           rows[kRowsOfCache] == added[kRowsOfCache] + graph::intAttribute(node, "front", 0);
 }
 
 std::optional<OperandRows> RowNeeds::of(NodeId id, std::size_t axis) const
@@ -105,7 +104,7 @@ std::optional<OperandRows> RowNeeds::of(NodeId id, std::size_t axis) const
     case StructureKind::SelfNormalisation:
         return isInnermost || !isNormOfRows(node, out.size()) ? std::nullopt : std::optional(broadcast(node, axis));
     case StructureKind::Softmax:
-        return rewrite::intAttribute(node, "axis", -1) == -1 && node.opset >= kSoftmaxOfAxis && !isInnermost
+        return graph::intAttribute(node, "axis", -1) == -1 && node.opset >= kSoftmaxOfAxis && !isInnermost
                    ? std::optional(broadcast(node, axis))
                    : std::nullopt;
     case StructureKind::LinearMap:
@@ -145,14 +144,14 @@ bool RowNeeds::isNormOfRows(const Node& node, std::size_t rank)
     constexpr std::array<std::string_view, 5> kNorms{"RMSNormalization", "SimplifiedLayerNormalization",
                                                      "LayerNormalization", "SkipSimplifiedLayerNormalization",
                                                      "SkipLayerNormalization"};
-    const std::int64_t axis = rewrite::intAttribute(node, "axis", -1);
+    const std::int64_t axis = graph::intAttribute(node, "axis", -1);
     return std::ranges::count(kNorms, node.op) == 1 && (axis == -1 || axis + 1 == static_cast<std::int64_t>(rank));
 }
 
 bool RowNeeds::isGemmOfRows(const Node& node) const
 {
     constexpr std::size_t kBias = 2;
-    if (node.op != "Gemm" || rewrite::intAttribute(node, "transA", 0) != 0) {
+    if (node.op != "Gemm" || graph::intAttribute(node, "transA", 0) != 0) {
         return false;
     }
     const bool hasBias = node.inputs.size() > kBias && node.inputs[kBias].isValid();
@@ -234,14 +233,14 @@ std::optional<OperandRows> RowNeeds::ofExpand(const Node& node, std::size_t axis
 std::optional<OperandRows> RowNeeds::ofSplit(const Node& node, std::size_t axis) const
 {
     const auto rank = std::ssize(shapeOf(node.outputs[0]));
-    const auto along = static_cast<std::size_t>((rewrite::intAttribute(node, "axis", 0) + rank) % rank);
+    const auto along = static_cast<std::size_t>((graph::intAttribute(node, "axis", 0) + rank) % rank);
     return along == axis ? std::nullopt : std::optional(only(node, 0, axis));
 }
 
 std::optional<OperandRows> RowNeeds::ofConcat(const Node& node, std::size_t axis) const
 {
     const auto rank = std::ssize(shapeOf(node.outputs[0]));
-    const auto along = static_cast<std::size_t>((rewrite::intAttribute(node, "axis", 0) + rank) % rank);
+    const auto along = static_cast<std::size_t>((graph::intAttribute(node, "axis", 0) + rank) % rank);
     return along == axis ? std::nullopt : std::optional(OperandRows(node.inputs.size(), NeededRows{axis}));
 }
 
@@ -252,7 +251,7 @@ std::optional<OperandRows> RowNeeds::ofGather(const Node& node, std::size_t axis
     }
     const auto rank = std::ssize(shapeOf(node.inputs[0]));
     const std::size_t chosen = shapeOf(node.inputs[1]).size();
-    const auto along = static_cast<std::size_t>((rewrite::intAttribute(node, "axis", 0) + rank) % rank);
+    const auto along = static_cast<std::size_t>((graph::intAttribute(node, "axis", 0) + rank) % rank);
     if (axis < along) {
         return only(node, 0, axis);
     }
@@ -312,7 +311,7 @@ std::optional<OperandRows> RowNeeds::ofRotation(const Node& node, std::size_t ax
 std::optional<OperandRows> RowNeeds::ofAttention(const Node& node, std::size_t axis) const
 {
     const Shape& q = shapeOf(node.inputs[0]);
-    if (rewrite::intAttribute(node, "is_causal", 0) != 0 || q.size() < 3 || axis + 2 != q.size() ||
+    if (graph::intAttribute(node, "is_causal", 0) != 0 || q.size() < 3 || axis + 2 != q.size() ||
         hasMoreThanMask(node)) {
         return std::nullopt;
     }
@@ -331,7 +330,7 @@ bool RowNeeds::isOverNewCache(const Node& node) const
     constexpr std::size_t kLengths = kMask + 3; // behind keys and values of a past
     const bool isTold = node.inputs.size() > kLengths && node.inputs[kLengths].isValid() &&
                         !node.inputs[kMask + 1].isValid() && !node.inputs[kMask + 2].isValid();
-    if (!isTold || rewrite::intAttribute(node, "is_causal", 0) == 0) {
+    if (!isTold || graph::intAttribute(node, "is_causal", 0) == 0) {
         return false;
     }
     const Shape& q = shapeOf(node.inputs[0]);
@@ -351,7 +350,7 @@ bool RowNeeds::hasMoreThanMask(const Node& node)
 
 bool RowNeeds::hidesBehind(const Node& node, HiddenKeys& hidden, std::int64_t queries, std::int64_t keys) const
 {
-    if (rewrite::intAttribute(node, "is_causal", 0) != 0) {
+    if (graph::intAttribute(node, "is_causal", 0) != 0) {
         return queries == keys;
     }
     const ValueId mask = node.inputs.size() > kMask ? node.inputs[kMask] : ValueId();

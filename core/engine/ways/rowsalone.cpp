@@ -3,9 +3,9 @@
 
 #include "core/engine/ways/hiddenkeys.h"
 #include "core/engine/ways/rowneeds.h"
+#include "core/graph/attributes.h"
 #include "core/ops/kernel/slices.h"
 #include "core/rewrite/addvalue.h"
-#include "core/rewrite/attributes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -55,8 +55,8 @@ public:
             }
             if (node.op == "Gather" && picksRow(node, last)) {
                 m_edges[i] = OperandRows(node.inputs.size());
-                m_edges[i][0] = NeededRows{static_cast<std::size_t>(rewrite::intAttribute(node, "axis", 0)),
-                                           NeededRows::Form::Among};
+                m_edges[i][0] =
+                    NeededRows{static_cast<std::size_t>(graph::intAttribute(node, "axis", 0)), NeededRows::Form::Among};
             } else if (takeAttention(id, needs, hidden)) {
                 continue;
             } else if (std::optional<OperandRows> cached = needs.ofNewCache(node); cached && isPaddedForAll(node)) {
@@ -76,7 +76,7 @@ public:
         const Node& gather = m_graph.node(choice);
         m_edges[choice.index()] = OperandRows(gather.inputs.size());
         m_edges[choice.index()][0] =
-            NeededRows{static_cast<std::size_t>(rewrite::intAttribute(gather, "axis", 0)), NeededRows::Form::Among};
+            NeededRows{static_cast<std::size_t>(graph::intAttribute(gather, "axis", 0)), NeededRows::Form::Among};
         const RowNeeds needs(model);
         for (std::size_t i = choice.index(); i-- > 0;) {
             const NodeId id(i);

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] virtual const execute::SavedValues* saved(const Pass& pass) const { return &pass.forward->saved; }
 };
 
-/// The ways that need no more than the pass; a file each, and so have those of program.h and inputsonly.h.
+/// The ways that need no more than the pass; a file each, and so have those of program.h.
 [[nodiscard]] std::unique_ptr<Way> oracleWay();
 [[nodiscard]] std::unique_ptr<Way> forwardedWay();
 [[nodiscard]] std::unique_ptr<Way> plannedWay();

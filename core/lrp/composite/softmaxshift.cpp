@@ -3,7 +3,6 @@
 
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
-#include "core/rewrite/attributes.h"
 
 #include <algorithm>
 #include <array>
@@ -118,7 +117,7 @@ private:
     [[nodiscard]] bool isScatteredSum(const Node& node, ValueId e) const
     {
         const bool isScatter = node.domain.empty() && (node.op == "ScatterElements" || node.op == "ScatterND");
-        return isScatter && rewrite::attributeOr<std::string>(node, "reduction", "none") == "add" &&
+        return isScatter && graph::attributeOr<std::string>(node, "reduction", "none") == "add" &&
                node.inputs.size() == 3 && isAbout(node.inputs[0], 0) && rootOf(node.inputs[2]) == rootOf(e);
     }
 

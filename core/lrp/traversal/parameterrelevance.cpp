@@ -3,18 +3,26 @@
 
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/linearform.h"
-#include "core/lrp/rules/linearparameters.h"
 #include "core/lrp/rules/openedoperator.h"
+#include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/rules.h"
 #include "core/lrp/rules/wherearrived.h"
+#include "core/lrp/traversal/parametersink.h"
 #include "core/ops/algebra.h"
 #include "core/ops/detachable.h"
+#include "core/ops/kernel/weightvariants.h"
 #include "core/ops/lookup.h"
+#include "core/ops/registry.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
 
 namespace retro::lrp
 {
@@ -25,6 +33,167 @@ using ops::StructureKind;
 
 namespace
 {
+
+/// Adds up what a rule tells of the weights and the bias of one linear map.
+class LinearParameters final : public ParameterSink
+{
+public:
+    /// All arguments must outlive this; `values` hold all operands.
+    LinearParameters(const execute::BoundModel& model, NodeId node, const RuleSite& site, const NodeValues& values);
+
+    void throughWeights(const Tensor& x, ops::WeightVariant weight, const Tensor& s, double factor) override;
+    void throughBias(ops::WeightVariant bias, const Tensor& s, double factor) override;
+    void gradient(const Tensor& arrived) override;
+    void throughOperands(const Tensor&) override {} ///< not of a linear map
+
+    /// False when the rule said nothing of its weights.
+    [[nodiscard]] bool isTold() const { return m_isTold; }
+    /// Why nothing can be told, in words; empty when it can.
+    [[nodiscard]] const std::string& fault() const { return m_fault; }
+    /// What the operand in that slot got, in its shape: zeros when nothing went through it. Invalid for an operand that
+    /// is neither weights nor bias.
+    [[nodiscard]] Tensor of(std::size_t slot) const;
+
+private:
+    [[nodiscard]] const ops::LinearMap& map() const;
+    [[nodiscard]] bool isBias(std::size_t slot) const;
+    /// xᵀs: the gradient of Σ s·(x·W) by the weights, in their shape; invalid where the operator has none.
+    [[nodiscard]] Tensor weightGradient(const Tensor& x, const Tensor& s);
+    /// The same map with its weights as a computed operand and without a bias.
+    void open();
+    void addTo(Tensor& sum, Tensor part) const;
+    /// The sum of t in the shape of the bias.
+    [[nodiscard]] Tensor reducedToBias(const Tensor& t) const;
+
+    const execute::BoundModel& m_model;
+    NodeId m_node;
+    const RuleSite& m_site;
+    const NodeValues& m_values;
+    std::size_t m_weightSlot = 0;
+    std::unique_ptr<ops::BoundOperator> m_opened;
+    double m_alpha = 1; ///< of Gemm: the map's weights are alpha times the operand
+    double m_beta = 1;  ///< of Gemm: its bias is beta times the operand
+    Tensor m_weights;
+    Tensor m_bias;
+    bool m_isTold = false;
+    std::string m_fault;
+};
+
+/// Slot of the bias of every linear map that can have one.
+constexpr std::size_t kBiasSlot = 2;
+
+double numberOf(const graph::Node& node, const std::string& name)
+{
+    const auto found = node.op == "Gemm" ? node.attributes.find(name) : node.attributes.end();
+    const double* number = found == node.attributes.end() ? nullptr : std::get_if<double>(&found->second);
+    return number == nullptr ? 1 : *number;
+}
+
+/// The node without its bias; a linear layer that a rewrite made of MatMul and Add is a MatMul again.
+graph::Node withoutBias(graph::Node node)
+{
+    node.inputs.resize(std::min(node.inputs.size(), kBiasSlot));
+    const bool isOwn = node.domain == "retrograde" || node.domain == "retrograde.integer";
+    if (isOwn && (node.op == "MatMul" || node.domain == "retrograde.integer")) {
+        node.domain.clear();
+        node.opset = ops::kNewestOpset;
+    }
+    return node;
+}
+
+LinearParameters::LinearParameters(const execute::BoundModel& model, NodeId node, const RuleSite& site,
+                                   const NodeValues& values)
+    : m_model(model), m_node(node), m_site(site), m_values(values), m_weightSlot(map().operandSlot() == 0 ? 1 : 0),
+      m_alpha(numberOf(model.graph().node(node), "alpha")), m_beta(numberOf(model.graph().node(node), "beta"))
+{
+    open();
+}
+
+const ops::LinearMap& LinearParameters::map() const { return as<ops::LinearMap>(m_model.op(m_node).structure()); }
+
+/// Operators that make a layer of packed or stacked operands have others there.
+bool LinearParameters::isBias(std::size_t slot) const
+{
+    return slot == kBiasSlot && map().hasBias() && slot < m_site.types.size() &&
+           tensor::elementCount(m_site.types[slot].shape) == map().bias({}).size();
+}
+
+void LinearParameters::open()
+{
+    const graph::Node node = withoutBias(m_model.graph().node(m_node));
+    auto opened = openedOperator(m_model, m_node, node, std::span(&m_weightSlot, 1));
+    const auto kind = opened ? (*opened)->structure().kind() : ops::StructureKind::NoRelevance;
+    const bool isFunction = kind == ops::StructureKind::Bilinear || kind == ops::StructureKind::Differentiable;
+    if (!isFunction || m_alpha == 0) {
+        m_fault = fmt::format("the gradient of {} by its weights is not implemented", node.op);
+        return;
+    }
+    m_opened = std::move(opened).value();
+}
+
+Tensor LinearParameters::weightGradient(const Tensor& x, const Tensor& s)
+{
+    if (!m_opened) {
+        return {};
+    }
+    std::vector<Tensor> operands(m_values.operands.begin(), m_values.operands.begin() + 2);
+    operands[map().operandSlot()] = x;
+    std::vector<std::uint8_t> tracked(2, 0);
+    tracked[m_weightSlot] = 1;
+    const RuleContext context{*m_opened, operands, {}, {&s, 1}, tracked, m_site.types};
+    return gradientPart(context, m_weightSlot);
+}
+
+void LinearParameters::addTo(Tensor& sum, Tensor part) const
+{
+    sum = sum.isValid() ? algebra::add(sum, part) : std::move(part);
+}
+
+void LinearParameters::throughWeights(const Tensor& x, ops::WeightVariant weight, const Tensor& s, double factor)
+{
+    m_isTold = true;
+    const Tensor gradient = weightGradient(x, s); // has alpha in it
+    if (gradient.isValid()) {
+        const Tensor& stored = m_values.operands[m_weightSlot];
+        const Tensor own = m_alpha == 1 ? stored : algebra::scale(stored, m_alpha);
+        const Tensor product = algebra::multiply(gradient, ops::variantOf(own.contiguous(), weight));
+        addTo(m_weights, algebra::scale(product, factor / m_alpha));
+    }
+}
+
+void LinearParameters::throughBias(ops::WeightVariant bias, const Tensor& s, double factor)
+{
+    m_isTold = true;
+    if (const Tensor own = map().bias(bias); own.isValid() && isBias(kBiasSlot)) {
+        addTo(m_bias, algebra::scale(reducedToBias(algebra::multiplyBroadcast(s, own)), factor));
+    }
+}
+
+void LinearParameters::gradient(const Tensor& arrived)
+{
+    m_isTold = true;
+    if (Tensor own = weightGradient(m_values.operands[map().operandSlot()], arrived); own.isValid()) {
+        addTo(m_weights, std::move(own));
+    }
+    if (isBias(kBiasSlot)) {
+        addTo(m_bias, algebra::scale(reducedToBias(arrived), m_beta));
+    }
+}
+
+Tensor LinearParameters::reducedToBias(const Tensor& t) const
+{
+    return algebra::reduceTo(t, map().bias({}).shape()).reshaped(m_site.types[kBiasSlot].shape);
+}
+
+Tensor LinearParameters::of(std::size_t slot) const
+{
+    const bool isWeights = slot == m_weightSlot;
+    if ((!isWeights && !isBias(slot)) || (isWeights && !m_opened)) {
+        return {};
+    }
+    const Tensor& sum = isWeights ? m_weights : m_bias;
+    return sum.isValid() ? sum : Tensor::zeros(m_site.types[slot].dtype, m_site.types[slot].shape);
+}
 
 /// A node whose constants are asked about.
 struct Site

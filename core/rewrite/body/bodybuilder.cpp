@@ -2,7 +2,7 @@
 #include "core/rewrite/body/bodybuilder.h"
 
 #include "core/base/failure.h"
-#include "core/rewrite/attributes.h"
+#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeformConv as what its taps read, then a linear layer at every window. Where they read (offsets) and how much of it
 // (mask) steers and carries no relevance: the signal takes all.
-#include "core/rewrite/attributes.h"
+#include "core/graph/attributes.h"
 #include "core/rewrite/body/bodybuilder.h"
 
 namespace retro::rewrite

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/quantised/dequantiser.h"
 
+#include "core/graph/attributes.h"
 #include "core/graph/graph.h"
 #include "core/ops/registry.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/passes.h"
 #include "core/tensor/checkedshape.h"
 

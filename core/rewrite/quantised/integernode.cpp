@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/quantised/integernode.h"
 
-#include "core/rewrite/attributes.h"
+#include "core/graph/attributes.h"
 #include "core/rewrite/quantised/channels.h"
 
 #include <algorithm>

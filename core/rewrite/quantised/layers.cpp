@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
-#include "core/rewrite/attributes.h"
 #include "core/rewrite/body/recurrentsteps.h"
 #include "core/rewrite/quantised/channels.h"
 #include "core/rewrite/quantised/dequantiser.h"

@@ -3,7 +3,7 @@
 
 #include "core/lrp/arithmetic/nullarithmetic.h"
 #include "core/lrp/traversal/promisequeue.h"
-#include "tests/core/lrp/deepgraphs.h"
+#include "core/lrp/traversal/traversalgraph.h"
 #include "tests/core/lrp/goldencase.h"
 #include "tests/core/lrp/randombehaviour.h"
 #include "tests/core/lrp/randomgraph.h"
@@ -13,6 +13,87 @@
 #include <QTest>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace retro::lrptest
+{
+
+namespace
+{
+
+/// A graph with what its nodes do, for traversals without values.
+struct NullCase
+{
+    lrp::TraversalGraph graph;
+    std::vector<lrp::NodeBehaviour> behaviour;
+};
+
+using base::NodeId;
+using event::PromiseKind;
+using lrp::ChildSlot;
+using lrp::NodeBehaviour;
+using lrp::Role;
+
+class Builder
+{
+public:
+    NodeId leaf() { return add({}, {}); }
+    NodeId crossed(NodeId operand) { return add(std::array{slot(operand)}, {Role::PassThrough, false, {}}); }
+    NodeId answering(NodeId operand) { return add(std::array{slot(operand)}, {}); }
+    NodeId sum(NodeId a, NodeId b) { return add(std::array{slot(a), slot(b)}, {Role::Raise, true, PromiseKind::Add}); }
+    NullCase build(NodeId root)
+    {
+        return {lrp::TraversalGraph::walk(std::move(m_adjacency), root, 0), std::move(m_behaviour)};
+    }
+
+private:
+    static ChildSlot slot(NodeId node) { return {node, 0, 0}; }
+    NodeId add(std::span<const ChildSlot> children, NodeBehaviour behaviour)
+    {
+        m_adjacency.addNode(children, 1);
+        m_behaviour.push_back(behaviour);
+        return NodeId(m_behaviour.size() - 1);
+    }
+
+    lrp::Adjacency m_adjacency;
+    std::vector<NodeBehaviour> m_behaviour;
+};
+
+/// y = x + chain(x), where the chain is `length` nodes that a search crosses.
+NullCase crossedChain(std::size_t length)
+{
+    Builder builder;
+    const NodeId x = builder.leaf();
+    NodeId node = x;
+    for (std::size_t i = 0; i < length; ++i) {
+        node = builder.crossed(node);
+    }
+    const NodeId root = builder.sum(x, node);
+    return builder.build(root);
+}
+
+/// `blocks` residual blocks y = h + f(h) on top of each other, where f is `inner` nodes of which every third one knows
+/// its own output and the others are crossed by a search.
+NullCase residualBlocks(std::size_t blocks, std::size_t inner)
+{
+    Builder builder;
+    NodeId h = builder.leaf();
+    for (std::size_t block = 0; block < blocks; ++block) {
+        NodeId node = h;
+        for (std::size_t i = 0; i < inner; ++i) {
+            node = i % 3 == 0 ? builder.answering(node) : builder.crossed(node);
+        }
+        h = builder.sum(h, node);
+    }
+    return builder.build(h);
+}
+
+} // namespace
+
+} // namespace retro::lrptest
 
 using namespace retro::lrptest;
 using retro::event::EventKind;

@@ -509,7 +509,7 @@ private slots:
         tests::TinyContext context;
         LedgerTableModel items;
         const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
-        items.setRows(ledgerRows(context.model.run(), LedgerGrouping::Node));
+        items.setRecords(ledgerRows(context.model.run(), LedgerGrouping::Node));
         items.setBooked(1);
         const base::NodeId fc(std::uint32_t{tests::kFc});
         const base::NodeId conv(std::uint32_t{tests::kConv1});
@@ -520,9 +520,9 @@ private slots:
         items.setBooked(100);
         QCOMPARE(color(fc), color(conv));
         items.sort(LedgerTableModel::ArrivedColumn, Qt::AscendingOrder);
-        QCOMPARE(items.rowAt(0).node, base::NodeId(std::uint32_t{tests::kConv2})); // 5.1 arrived there
+        QCOMPARE(items.at(0).node, base::NodeId(std::uint32_t{tests::kConv2})); // 5.1 arrived there
         items.sort(-1, Qt::AscendingOrder);
-        QCOMPARE(items.rowAt(0).node, fc);
+        QCOMPARE(items.at(0).node, fc);
     }
 
     void tableSelectsAndGoes()

@@ -190,8 +190,8 @@ private slots:
         QCOMPARE(tensors.rowCount(), 11); // v1, v10 … v19
         tensors.setFilter({});
         tensors.sort(TensorTableModel::RebuiltColumn, Qt::DescendingOrder);
-        QVERIFY(tensors.plan()->matrix.rows()[tensors.matrixRow(0)].runs > 1);
-        QCOMPARE(tensors.tableRow(tensors.matrixRow(3)), 3);
+        QVERIFY(tensors.plan()->matrix.rows()[tensors.at(0)].runs > 1);
+        QCOMPARE(tensors.rowWith(std::identity(), tensors.at(3)), 3);
         QCOMPARE(QString::fromStdString(tensors.csv()).count('\n'), 25);
         plan.reset("gone");
         tensors.takePlan();

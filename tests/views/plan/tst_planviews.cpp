@@ -447,7 +447,7 @@ private slots:
         QCOMPARE(stage.plan.choiceOf(value), std::optional(Decision::Keep));
         stage.context.selection.selectNode(base::NodeId(std::uint32_t{tests::kPool}));
         tensors->flush();
-        QCOMPARE(tensors->items().matrixRow(table.currentIndex().row()), std::uint32_t{tests::kPool});
+        QCOMPARE(tensors->items().at(table.currentIndex().row()), std::uint32_t{tests::kPool});
         tensors->filter().setText(QStringLiteral("conv"));
         QVERIFY(tensors->items().rowCount() < static_cast<int>(tensors->items().allRows()));
         tensors->filter().clear();

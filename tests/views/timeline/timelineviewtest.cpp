@@ -175,7 +175,7 @@ private slots:
         for (std::uint64_t position = 0; position <= context.model.run().eventCount(); position += 3) {
             context.cursor.moveTo(position);
             view.flush();
-            QVERIFY(view.table().members() == context.model.state().frontier());
+            QVERIFY(view.table().records() == context.model.state().frontier());
             QCOMPARE(view.table().rowCount(), static_cast<int>(context.model.state().frontier().size()));
         }
         QVERIFY(std::holds_alternative<std::monostate>(context.selection.thing())); // listing chooses nothing

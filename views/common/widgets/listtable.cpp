@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/widgets/listtable.h"
 
+#include "views/common/paint/fonts.h"
+
 #include <QAction>
 #include <QHeaderView>
 #include <QTableView>
@@ -27,6 +29,30 @@ void makeList(QTableView& table, int rowHeight)
     rows->setMinimumSectionSize(rowHeight);
     rows->setDefaultSectionSize(rowHeight);
     table.horizontalHeader()->setHighlightSections(false);
+}
+
+QTableView* newList(QWidget* parent, const QString& name, QAbstractItemModel& model, int rowHeight)
+{
+    auto* table = new QTableView(parent);
+    table->setAccessibleName(name);
+    table->setAlternatingRowColors(true);
+    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    makeList(*table, model, rowHeight);
+    return table;
+}
+
+void setColumnWidths(QTableView& table, std::initializer_list<double> widths)
+{
+    int section = 0;
+    for (const double width : widths) {
+        if (width == 0) {
+            table.horizontalHeader()->setSectionResizeMode(section, QHeaderView::Stretch);
+        } else {
+            table.horizontalHeader()->resizeSection(section, fonts::px(width));
+        }
+        ++section;
+    }
 }
 
 void sortOnClick(QTableView& table, std::function<void()> sorted)

@@ -4,11 +4,13 @@
 #include <QKeySequence>
 
 #include <functional>
+#include <initializer_list>
 
 class QAbstractItemModel;
 class QAbstractItemView;
 class QString;
 class QTableView;
+class QWidget;
 
 namespace retro::views
 {
@@ -18,6 +20,12 @@ namespace retro::views
 void makeList(QTableView& table, QAbstractItemModel& model, int rowHeight);
 /// The same of a table that has its model.
 void makeList(QTableView& table, int rowHeight);
+
+/// A new list with a name for who cannot see it: every other row shaded, one is chosen at a time, none is edited.
+[[nodiscard]] QTableView* newList(QWidget* parent, const QString& name, QAbstractItemModel& model, int rowHeight);
+
+/// Widths of the first columns in design pixels; 0: the column shares the room that the others leave.
+void setColumnWidths(QTableView& table, std::initializer_list<double> widths);
 
 /// A click on the head of a column sorts by it, the largest first; a second click turns the order round. `sorted` is
 /// called behind it.
