@@ -4,6 +4,7 @@
 #include "views/common/widgets/columntable.h"
 
 #include <algorithm>
+#include <compare>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -94,8 +95,8 @@ private:
         }
         const Field& field = fieldAt(m_column);
         const auto isLess = [&](std::size_t a, std::size_t b) {
-            return field.number ? field.number(m_records[a]) < field.number(m_records[b])
-                                : field.text(m_records[a]) < field.text(m_records[b]);
+            return field.number ? std::is_lt(std::weak_order(field.number(m_records[a]), field.number(m_records[b])))
+                                : field.text(m_records[a]) < field.text(m_records[b]); // NaN has its place, too
         };
         std::ranges::stable_sort(m_order,
                                  [&](std::size_t a, std::size_t b) { return m_isUp ? isLess(a, b) : isLess(b, a); });
