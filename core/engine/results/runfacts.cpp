@@ -272,7 +272,8 @@ std::vector<std::string> sourcesThatStay(const trace::Run& run)
     for (const trace::SourceFacts& source : run.facts.sources) {
         const std::filesystem::path file = parseInput(source.source, *run.graph).source;
         std::error_code error;
-        const bool isThere = !file.is_absolute() || std::filesystem::is_regular_file(file, error);
+        const bool isFile = file.is_absolute() || !source.digest.empty(); // else "random:1", "zeros"
+        const bool isThere = !isFile || std::filesystem::is_regular_file(file, error);
         if (!isThere || (!source.digest.empty() && digestOf(file) != source.digest)) {
             return {};
         }
