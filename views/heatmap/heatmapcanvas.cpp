@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/arrowstep.h"
 #include "views/heatmap/featurerows.h"
 
 #include <QKeyEvent>
@@ -624,4 +625,3 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
 } // namespace retro::views
 
 #include "moc_heatmapcanvas.cpp"
-#include "views/common/widgets/arrowstep.h"

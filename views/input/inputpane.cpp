@@ -3,6 +3,7 @@
 
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/arrowstep.h"
 
 #include <QFontMetrics>
 #include <QKeyEvent>
@@ -348,4 +349,3 @@ void InputPane::focusOutEvent(QFocusEvent* event)
 } // namespace retro::views
 
 #include "moc_inputpane.cpp"
-#include "views/common/widgets/arrowstep.h"

@@ -8,6 +8,7 @@
 #include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
 #include "views/common/run/runtexts.h"
+#include "views/common/widgets/arrowstep.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 
@@ -275,4 +276,3 @@ base::Result<void> MemoryView::exportTo(const std::filesystem::path& path)
 } // namespace retro::views
 
 #include "moc_memoryview.cpp"
-#include "views/common/widgets/arrowstep.h"

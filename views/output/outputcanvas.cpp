@@ -4,6 +4,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/arrowstep.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -175,4 +176,3 @@ void OutputCanvas::keyPressEvent(QKeyEvent* event)
 } // namespace retro::views
 
 #include "moc_outputcanvas.cpp"
-#include "views/common/widgets/arrowstep.h"

@@ -30,9 +30,8 @@ QString rebuiltText(const ScheduleRow& row)
 } // namespace
 
 TensorTableModel::TensorTableModel(PlanModel& plan, QObject* parent)
-    : RecordTable({{.title = tr("Tensor"),
-                    .text = [this](Row row) { return m_shown->rowLabel(row); },
-                    .tip = [this](Row row) { return m_shown->rowName(row); }},
+    : RecordTable({{tr("Tensor"), [this](Row row) { return m_shown->rowLabel(row); }, Cells::Words, nullptr,
+                    [this](Row row) { return m_shown->rowName(row); }},
                    {ByteScale().unit, [this](Row row) { return m_scale.figure(m_shown->bytesOf(row)); }, Cells::Figures,
                     [this](Row row) { return static_cast<double>(m_shown->bytesOf(row)); }},
                    {tr("Alive, steps"), [this](Row row) { return aliveText(facts(row)); }, Cells::Figures,

@@ -23,9 +23,9 @@ QString againText(const NodeTotal& total)
 
 ProfileTableModel::ProfileTableModel(QObject* parent)
     : RecordTable(
-          {{.title = tr("Node"),
-            .text = [this](const NodeTotal& n) { return RunModel::placeLabel(*m_run->graph, n.node); },
-            .tip = [this](const NodeTotal& n) { return QString::fromStdString(m_run->graph->labelOf(n.node)); }},
+          {{tr("Node"), [this](const NodeTotal& n) { return RunModel::placeLabel(*m_run->graph, n.node); },
+            Cells::Words, nullptr,
+            [this](const NodeTotal& n) { return QString::fromStdString(m_run->graph->labelOf(n.node)); }},
            {tr("Operator"),
             [this](const NodeTotal& n) { return QString::fromStdString(std::string(m_run->graph->opOf(n.node))); }},
            {tr("Forward, ms"), [](const NodeTotal& n) { return milliseconds(n.forwardSeconds); }, Cells::Figures,

@@ -14,20 +14,16 @@ namespace retro::views
 
 FrontierTable::FrontierTable(const RunModel& model, QObject* parent)
     : RecordTable(
-          {{.title = tr("Node"),
-            .text = [&model](const Member& one) { return model.placeLabel(one.node); },
-            .tip = [&model](const Member& one) { return model.label(one.node); }},
-           {.title = tr("State"),
-            .text = [this](const Member& one) { return stateText(one); },
-            .tip = [this](const Member& one) { return stateTip(one); }},
-           {.title = tr("ΣR"),
-            .text =
-                [this](const Member& m) { return isForwardValue(m) ? QStringLiteral("–") : valueText(info(m).sum); },
-            .cells = Cells::SmallFigures,
-            .tip =
-                [this](const Member& one) {
-                    return isForwardValue(one) ? tr("It is a value of the forward pass and no relevance") : QString();
-                }},
+          {{tr("Node"), [&model](const Member& one) { return model.placeLabel(one.node); }, Cells::Words, nullptr,
+            [&model](const Member& one) { return model.label(one.node); }},
+           {tr("State"), [this](const Member& one) { return stateText(one); }, Cells::Words, nullptr,
+            [this](const Member& one) { return stateTip(one); }},
+           {tr("ΣR"),
+            [this](const Member& m) { return isForwardValue(m) ? QStringLiteral("–") : valueText(info(m).sum); },
+            Cells::SmallFigures, nullptr,
+            [this](const Member& one) {
+                return isForwardValue(one) ? tr("It is a value of the forward pass and no relevance") : QString();
+            }},
            {tr("Size"), [this](const Member& one) { return bytesText(info(one).bytes); }, Cells::SmallFigures}},
           parent),
       m_model(model)

@@ -12,20 +12,31 @@
 namespace retro::views
 {
 
+/// What a table says of one field of a record.
+template <class Record>
+struct RecordField
+{
+    using Text = std::function<QString(const Record&)>;
+    using Number = std::function<double(const Record&)>;
+    RecordField(QString head, Text says, ColumnTable::Cells looks = ColumnTable::Cells::Words, Number sortsBy = nullptr,
+                Text tells = nullptr)
+        : title(std::move(head)), text(std::move(says)), cells(looks), number(std::move(sortsBy)), tip(std::move(tells))
+    {}
+
+    QString title;
+    Text text;
+    ColumnTable::Cells cells;
+    Number number; ///< that rows are sorted by; none: their texts
+    Text tip;      ///< none, or empty: the text
+};
+
 /// A table with a row per record. What a record has is described once, field by field: the head, what stands in a cell,
 /// by what the rows are sorted and what a tool tip says all follow from that description. GUI thread.
 template <class Record>
 class RecordTable : public ColumnTable
 {
 public:
-    struct Field
-    {
-        QString title;
-        std::function<QString(const Record&)> text;
-        Cells cells = Cells::Words;
-        std::function<double(const Record&)> number = {}; ///< that rows are sorted by; none: their texts
-        std::function<QString(const Record&)> tip = {};   ///< none, or empty: the text
-    };
+    using Field = RecordField<Record>;
 
     [[nodiscard]] const Record& at(int row) const { return m_records[m_order[static_cast<std::size_t>(row)]]; }
     /// As they came.
