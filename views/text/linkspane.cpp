@@ -167,8 +167,8 @@ void LinksPane::paintWords(QPainter& painter, const TokenColumns& columns, const
     }
     painter.setFont(fonts::label());
     painter.setPen(theme[Role::Text]);
-    const QString name = layer == m_focus.layer() ? layer == 0 ? tr("words") : tr("into layer %1").arg(layer)
-                                                  : tr("out of layer %1").arg(layer - 1);
+    const QString name =
+        layer == m_focus.layer() ? tr("into layer %1").arg(layer) : tr("out of layer %1").arg(layer - 1);
     const QRectF names(fonts::px(10), row.top(), columns.names - fonts::px(14), row.height() / 2);
     painter.drawText(names, Qt::AlignBottom, name);
     painter.setFont(fonts::smallNumbers());

@@ -95,11 +95,12 @@ std::string faultOfFrontier(const std::shared_ptr<const trace::Run>& run)
     return {};
 }
 
-/// A run that lost a quarter of what started is not passed over in silence.
+/// A run that lost a quarter of what started to biases and constants is not passed over in silence.
 std::string faultOfSilence(const trace::Run& run, const diagnosis::Diagnosis& found, bool isGradient)
 {
     const trace::LedgerSummary ledger = trace::summarise(run);
-    const double lost = std::abs(ledger.start - ledger.leaves);
+    const auto amount = [&](event::Cause cause) { return ledger.causes[static_cast<std::size_t>(cause)]; };
+    const double lost = std::abs(amount(event::Cause::Bias) + amount(event::Cause::Constant));
     const bool isMuch = !isGradient && std::abs(ledger.start) > 1e-3 && lost > 0.25 * std::abs(ledger.start);
     return isMuch && found.findings.empty()
                ? fmt::format("{:.0f} % are lost, and nothing is found", 100 * lost / std::abs(ledger.start))
