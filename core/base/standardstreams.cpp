@@ -66,8 +66,8 @@ void sayErrorLine(std::string_view line)
 
 Result<void> finishOutput()
 {
-    std::cout.flush();
     errno = 0;
+    std::cout.flush(); // through stdout: what fails first has the reason
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
         noteFailure();
     }
