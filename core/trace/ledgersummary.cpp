@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/ledgersummary.h"
 
-#include "core/base/csvfield.h"
 #include "core/trace/meantrelevance.h"
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -140,25 +138,6 @@ LedgerSummary summarise(const Run& run)
     const double held = addEnds(run, summary);
     summary.rest = summary.start - held - sumOf(summary.causes) - summary.unexplained;
     return summary;
-}
-
-std::string ledgerCsv(const Run& run, const LedgerSummary& summary)
-{
-    std::string csv = "node,operator,rows,arrived,handed on,magnitude,magnitude handed on";
-    for (std::size_t i = 0; i < event::kCauseCount; ++i) {
-        csv += fmt::format(",{}", nameOf(static_cast<Cause>(i)));
-    }
-    csv += ",unexplained\n";
-    for (const NodeBalance& balance : summary.nodes) {
-        csv += fmt::format("{},{},{},{},{},{},{}", base::csvField(run.graph->labelOf(balance.node)),
-                           base::csvField(run.graph->opOf(balance.node)), balance.rows, balance.arrived,
-                           balance.handedOn, balance.magnitude, balance.magnitudeHandedOn);
-        for (const double amount : balance.causes) {
-            csv += fmt::format(",{}", amount);
-        }
-        csv += fmt::format(",{}\n", balance.unexplained);
-    }
-    return csv;
 }
 
 } // namespace retro::trace

@@ -77,9 +77,4 @@ inline constexpr double kLargeGrowth = 10;
 [[nodiscard]] std::vector<NodeBalance> largestGrowth(const std::vector<NodeBalance>& nodes,
                                                      double least = kLargeGrowth);
 
-/// CSV, one line per node, worst first: node, operator, rows, arrived, handed on, magnitude (of what arrived),
-/// magnitude handed on, one column per cause, unexplained. Shortest digits that read back as the same numbers; names
-/// quoted where needed.
-[[nodiscard]] std::string ledgerCsv(const Run& run, const LedgerSummary& summary);
-
 } // namespace retro::trace

@@ -187,19 +187,6 @@ private slots:
         QCOMPARE(summary.leaves, 0.0);
         QCOMPARE(summary.rest, 6.25);
     }
-
-    void theTableIsCsv()
-    {
-        auto run = leakyRun();
-        QCOMPARE(ledgerCsv(*run, summarise(*run)),
-                 std::string("node,operator,rows,arrived,handed on,magnitude,magnitude handed on,bias,stabiliser,zero "
-                             "denominator,constant operand,duplicate,unread,gradient,filter,rounding,clipped "
-                             "sign,mask,saturation,unexplained\n"
-                             "h,Relu,1,9,6.25,9,0,2.5,0,0,0,0,0,0,0,0,0,0,0,0.25\n"
-                             "y,Relu,1,10,9,10,0,0,1,0,0,0,0,0,0,0,0,0,0,0\n"));
-        run->graph = graphOf({"x"}, {{"a \"b\", c", "Relu", {"x"}}, {"y", "Relu", {"x"}}});
-        QVERIFY(ledgerCsv(*run, summarise(*run)).find("\n\"a \"\"b\"\", c\",Relu,1,9,") != std::string::npos);
-    }
 };
 
 QTEST_GUILESS_MAIN(LedgerSummaryTest)
