@@ -30,8 +30,9 @@ std::string_view nameOf(EventKind kind)
 std::string_view nameOf(Cause cause)
 {
     static constexpr std::array<std::string_view, kCauseCount> kNames{
-        "bias",     "stabiliser", "zero denominator", "constant operand", "duplicate", "unread",
-        "gradient", "filter",     "rounding",         "clipped sign",     "mask",      "saturation"};
+        "bias",   "stabiliser", "zero denominator", "constant operand", "duplicate",
+        "unread", "gradient",   "filter",           "rounding",         "clipped sign",
+        "mask",   "saturation", "Taylor rest"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -183,9 +183,10 @@ enum class Cause : std::uint8_t {
     Rounding,        ///< what is left within floating-point rounding
     ClippedSign,     ///< had the sign that the rule cuts off
     Mask,            ///< arrived at elements that a mask had blanked out
-    Saturation       ///< arrived at elements that a quantised type could not hold
+    Saturation,      ///< arrived at elements that a quantised type could not hold
+    TaylorRest       ///< left out by an expansion of first order: its constant term
 };
-inline constexpr std::size_t kCauseCount = 12;
+inline constexpr std::size_t kCauseCount = 13;
 
 /// "bias", "stabiliser", "zero denominator", …
 [[nodiscard]] std::string_view nameOf(Cause cause);

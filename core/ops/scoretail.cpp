@@ -60,6 +60,17 @@ const Node* nodeOf(const Graph& graph, ValueId value)
     return id.isValid() && !graph.isInput(id) ? &graph.node(id) : nullptr;
 }
 
+/// A reduction of axes that have one element, as far as the file says: it hands that one on.
+bool reducesNothing(const Graph& graph, const Node& node, ValueId made)
+{
+    static constexpr std::array<std::string_view, 4> kReductions{"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"};
+    const auto& before = graph.value(node.inputs.front()).shape;
+    const auto& after = graph.value(made).shape;
+    const auto isLong = [](const graph::Dimension& axis) { return axis.extent != 1; };
+    return isAmong(kReductions, node.op) && before && after &&
+           std::ranges::count_if(*before, isLong) == std::ranges::count_if(*after, isLong);
+}
+
 /// Operators of two operands.
 constexpr std::array<std::string_view, 4> kOfTwo{"Add", "Sub", "Mul", "Div"};
 
@@ -172,8 +183,8 @@ private:
         if (!hasItsOperands(node) || !node.inputs.front().isValid()) {
             return false;
         }
-        if (isAmong(kInOrder, node.op) || isAmong(kElsewhere, node.op)) {
-            m_keepsOrder = m_keepsOrder && isAmong(kInOrder, node.op);
+        if (isAmong(kInOrder, node.op) || isAmong(kElsewhere, node.op) || reducesNothing(m_graph, node, m_value)) {
+            m_keepsOrder = m_keepsOrder && !isAmong(kElsewhere, node.op);
             m_value = node.inputs.front();
             return true;
         }

@@ -47,6 +47,8 @@ constexpr std::array<CauseWords, event::kCauseCount> kCauseWords{{
      QT_TRANSLATE_NOOP("retro::views::LedgerView", "Masked out")},
     {QT_TRANSLATE_NOOP("retro::views::LedgerView", "saturation"),
      QT_TRANSLATE_NOOP("retro::views::LedgerView", "Saturated")},
+    {QT_TRANSLATE_NOOP("retro::views::LedgerView", "Taylor rest"),
+     QT_TRANSLATE_NOOP("retro::views::LedgerView", "Left out of an expansion")},
 }};
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }

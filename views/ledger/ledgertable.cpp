@@ -99,7 +99,8 @@ void LedgerTable::showNode(base::NodeId node)
 std::string LedgerTable::csv() const
 {
     CsvText text({"where", "what", "arrived", "handed_on", "bias", "stabiliser", "zero_denominator", "constant",
-                  "duplicate", "unread", "gradient", "filter", "rounding", "unexplained"});
+                  "duplicate", "unread", "gradient", "filter", "rounding", "clipped_sign", "mask", "saturation",
+                  "taylor_rest", "unexplained"});
     for (int i = 0; i < m_items->rowCount(); ++i) {
         const LedgerRow& row = m_items->at(i);
         text.add(row.name).add(row.detail).add(row.arrived).add(row.handedOn);

@@ -27,7 +27,8 @@ constexpr double kToldShare = 0.01;
 constexpr std::size_t kMostPlaces = 3;
 
 /// A rule means to keep these back: it hands on no more than that, whatever arrives.
-constexpr std::array kMeant{event::Cause::Duplicate, event::Cause::Gradient, event::Cause::Filter};
+constexpr std::array kMeant{event::Cause::Duplicate, event::Cause::Gradient, event::Cause::Filter,
+                            event::Cause::TaylorRest};
 
 bool isMeant(std::size_t cause) { return std::ranges::find(kMeant, static_cast<event::Cause>(cause)) != kMeant.end(); }
 

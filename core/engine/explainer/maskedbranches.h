@@ -17,11 +17,12 @@ public:
     explicit MaskedBranches(const execute::BoundModel& model);
 
     /// A value that may be one of those.
-    [[nodiscard]] bool contains(graph::ValueId value) const { return m_mayBeWrong[value.index()] && isReplaced(value); }
+    [[nodiscard]] bool contains(graph::ValueId value) const
+    {
+        return m_mayBeWrong[value.index()] && m_isReplaced[value.index()];
+    }
 
 private:
-    [[nodiscard]] bool isReplaced(graph::ValueId value) const { return m_isReplaced[value.index()]; }
-
     std::vector<bool> m_mayBeWrong; ///< by value
     std::vector<bool> m_isReplaced; ///< by value: somewhere behind it
 };

@@ -535,8 +535,9 @@ private:
     /// Another number in the place of forward values of a masked branch at which nothing arrives.
     void guardMasked(RelevanceSite& site)
     {
-        const bool isLayer = site.structure().kind() == ops::StructureKind::LinearMap;
-        const bool isGuarded = site.outputs.size() == 1 && (isLayer || isOfPlaces(m_model, site.id));
+        const ops::StructureKind kind = site.structure().kind();
+        const bool isOfMatrices = kind == ops::StructureKind::LinearMap || kind == ops::StructureKind::Bilinear;
+        const bool isGuarded = site.outputs.size() == 1 && (isOfMatrices || isOfPlaces(m_model, site.id));
         const auto isMasked = [&](graph::ValueId value) { return value.isValid() && m_masked.contains(value); };
         if (!isGuarded || (!isMasked(site.node.outputs[0]) && std::ranges::none_of(site.node.inputs, isMasked))) {
             return;
@@ -544,16 +545,18 @@ private:
         RelevanceSteps& steps = site.steps;
         const ValueId one = steps.scalar(1);
         const ValueId isNone = steps.op("Equal", {site.relevance[0], steps.scalar(0)});
+        const auto isWrong = [&](ValueId x) {
+            return steps.op("Or", {steps.op("IsNaN", {x}), steps.op("IsInf", {x})});
+        };
         if (isMasked(site.node.outputs[0])) {
             ValueId& y = site.outputs[0];
-            const ValueId isWrong = steps.op("Or", {steps.op("IsNaN", {y}), steps.op("IsInf", {y})});
-            y = steps.where(steps.op("And", {isNone, isWrong}), one, y);
+            y = steps.where(steps.op("And", {isNone, isWrong(y)}), one, y);
         }
         for (std::size_t slot = 0; slot < site.operands.size(); ++slot) {
             ValueId& x = site.operands[slot];
-            if (isLayer && isMasked(site.node.inputs[slot])) {
-                x = steps.where(steps.op("IsNaN", {x}), one, x);
-            } else if (!isLayer && site.isTracked(slot) && site.shape(slot) == site.outputShape()) {
+            if (isOfMatrices && isMasked(site.node.inputs[slot])) {
+                x = steps.where(isWrong(x), one, x);
+            } else if (!isOfMatrices && site.isTracked(slot) && site.shape(slot) == site.outputShape()) {
                 x = steps.where(isNone, one, x); // slopes may be infinite there
             }
         }

@@ -351,6 +351,8 @@ Result<void> writeOut(StandardSteps& steps, const LoadedModel& model, const std:
     rewrite::RewriteOptions options = rewrite::noRewrites();
     options.expandFunctions = !keepsFunctions;
     options.keepDigits = model.rewritten.options.keepDigits;
+    const auto isGiven = [&](graph::ValueId input) { return model.graph()->value(input).given.has_value(); };
+    options.dequantise = options.floatInputs = std::ranges::any_of(model.graph()->inputs(), isGiven);
     RETRO_TRY(const auto shaped, withShapes(graph, request.inputs, stop));
     RETRO_TRY(rewrite::Rewritten expanded, rewrite::rewrite(shaped, options, stop));
     auto plain = std::make_shared<LoadedModel>(model);

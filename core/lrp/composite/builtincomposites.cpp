@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in composites; docs/composites.md has the table.
 #include "core/base/editdistance.h"
+#include "core/graph/attributes.h"
 #include "core/lrp/composite/builtincheck.h"
 #include "core/lrp/composite/builtintitle.h"
 #include "core/lrp/composite/composite.h"
@@ -495,6 +496,18 @@ bool predictsTokens(const BoundModel& model)
     });
 }
 
+/// True where something says that no token sees those behind it: an attention, or a mask that positions are compared
+/// for.
+bool looksCausal(const graph::Graph& graph)
+{
+    static constexpr std::array<std::string_view, 6> kSigns{"GroupQueryAttention", "Greater", "GreaterOrEqual", "Less",
+                                                            "LessOrEqual",         "Trilu"};
+    return std::ranges::any_of(graph.nodes(), [](const graph::Node& node) {
+        return graph::isSet(node, "is_causal") || graph::isSet(node, "unidirectional") ||
+               std::ranges::find(kSigns, node.op) != kSigns.end();
+    });
+}
+
 /// The 16-bit type that layers round their results to; nothing where they keep more digits.
 std::optional<tensor::DType> narrowTypeOf(const BoundModel& model)
 {
@@ -607,15 +620,22 @@ base::Result<Composite> builtinComposite(const std::string& specification, const
     if (choice.name == "attnlrp" && saysNothingOfDenominators(parameters)) {
         const std::optional<tensor::DType> narrow =
             parameters.empty() && !hasRulesBefore ? narrowTypeOf(model) : std::nullopt;
-        if (predictsTokens(model)) {
-            parameters["epsilon"] = RuleParameter(0.0);
-        } else if (narrow) {
+        const bool isOfWords = predictsTokens(model);
+        const bool keepsRelevance = isOfWords && looksCausal(model.graph());
+        if (narrow && !keepsRelevance) {
             parameters["form"] = RuleParameter(std::string("gradient_x_input"));
             written += ":form=gradient_x_input";
+        } else if (isOfWords) {
+            parameters["epsilon"] = RuleParameter(0.0);
+        }
+        if (narrow) {
             choice.reason += fmt::format("{}layers round to {}, so sums that nearly cancel come to 0, and what goes "
-                                         "through them is lost: AttnLRP in the form that divides by no sum; form="
-                                         "relevance gives the other",
-                                         choice.reason.empty() ? "" : "; ", tensor::nameOf(*narrow));
+                                         "through them is lost: {}",
+                                         choice.reason.empty() ? "" : "; ", tensor::nameOf(*narrow),
+                                         keepsRelevance ? "form=gradient_x_input divides by no sum, and gives no "
+                                                          "relevance of values in between"
+                                                        : "AttnLRP in the form that divides by no sum; form=relevance "
+                                                          "gives the other");
         }
     }
     RETRO_TRY(Composite composite, made(*found, parameters));

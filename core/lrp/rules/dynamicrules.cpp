@@ -249,7 +249,7 @@ public:
             const Tensor all = std::exchange(share.part, algebra::keepWherePositive(share.part, lowerTriangle(x)));
             balance.book(event::Cause::Mask, balance.isWanted() ? algebra::sum(all) - algebra::sum(share.part) : 0);
         }
-        return balance.closeAs(event::Cause::Gradient, onlySlot(context, 0, std::move(share.part)));
+        return balance.closeAs(event::Cause::TaylorRest, onlySlot(context, 0, std::move(share.part)));
     }
 
 private:

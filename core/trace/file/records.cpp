@@ -60,13 +60,10 @@ void put(ByteWriter& to, const event::LedgerEntry& entry)
 namespace
 {
 
-/// How many causes a ledger row of this version has.
+/// How many causes a ledger row of this version has: the first ones.
 std::size_t causesOf(std::int64_t version)
 {
-    if (version < kSaturationSince) {
-        return version < 2 ? kCausesOfVersion1 : kCausesOfVersion2;
-    }
-    return event::kCauseCount;
+    return version < 2 ? 9 : version < 10 ? 11 : version < 14 ? 12 : event::kCauseCount;
 }
 
 } // namespace

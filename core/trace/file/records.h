@@ -17,12 +17,6 @@ inline constexpr std::size_t kChunkRecords = 4096;
 /// Bytes of one record.
 inline constexpr std::size_t kEventBytes = 48;
 inline constexpr std::size_t kLedgerBytes = 24 + 8 + 8 * event::kCauseCount + 8;
-/// Causes that ledger rows of version 1 have: the first ones.
-inline constexpr std::size_t kCausesOfVersion1 = 9;
-/// Causes that ledger rows of versions 2 to 9 have.
-inline constexpr std::size_t kCausesOfVersion2 = 11;
-/// The first version whose ledger rows have all causes.
-inline constexpr std::int64_t kSaturationSince = 10;
 /// The first version whose ledger rows have the magnitude that was handed on.
 inline constexpr std::int64_t kMagnitudesSince = 9;
 

@@ -104,6 +104,27 @@ QString apart(const engine::GradientRequest& request, const engine::GradientResu
     return {};
 }
 
+engine::LoadedModelPointer modelOf(const std::shared_ptr<const graph::Graph>& graph,
+                                   const rewrite::RewriteOptions& options = rewrite::noRewrites())
+{
+    auto model = std::make_shared<engine::LoadedModel>();
+    model->rewritten = rewrite::rewrite(graph, options).value();
+    return model;
+}
+
+/// "" when the joined gradient graph of a model gives what the tape gives.
+QString offTape(const engine::LoadedModelPointer& model, const std::vector<Tensor>& inputs, double tolerance = 1e-9)
+{
+    engine::GradientRequest request;
+    request.inputs = inputs;
+    request.precision = kDouble;
+    const auto gradient = engine::gradientGraph(model, request, true);
+    const auto tape = engine::gradient(*model, request);
+    return gradient.ok() && tape.ok()
+               ? apart(request, *tape, gradient->graph, tolerance)
+               : QString::fromStdString(gradient.ok() ? tape.error().text() : gradient.error().text());
+}
+
 /// A graph as it is read again from the text or bytes of a file.
 base::Result<std::shared_ptr<const graph::Graph>> readAgain(const graph::Graph& graph, bool isJson)
 {
@@ -266,9 +287,8 @@ private slots:
         if (isClipped) {
             made.attributes["clip"] = 3.5; // of some
         }
-        auto whole = std::make_shared<engine::LoadedModel>();
         const auto graph = graphOf(made);
-        whole->rewritten = rewrite::rewrite(graph, rewrite::noRewrites()).value();
+        const engine::LoadedModelPointer whole = modelOf(graph);
         engine::GradientRequest request;
         request.inputs = inputs;
         request.precision = kDouble;
@@ -292,17 +312,9 @@ private slots:
     {
         const std::filesystem::path folder = RETRO_SOURCE_DIR "/samples/marked-step";
         RETRO_MADE(loaded, engine::loadModel(folder / "marked-step.onnx", rewrite::noRewrites()));
-        engine::GradientRequest request;
         RETRO_MADE(inputs, engine::resolveInputs({(folder / "early.npy").string()}, *(*loaded)->graph(), {}, {}));
-        request.inputs = {inputs->front().to(tensor::DType::Float64)};
-        request.precision = kDouble;
-        RETRO_MADE(gradient, engine::gradientGraph(*loaded, request, true));
-        std::string fault;
-        const auto model = bound((*loaded)->graph(), request.inputs, fault);
-        QVERIFY2(model, fault.c_str());
-        RETRO_MADE(tape, engine::gradient(model, request));
         // Constants of a float graph are rounded to float.
-        const QString off = apart(request, *tape, gradient->graph, 1e-6);
+        const QString off = offTape(*loaded, {inputs->front().to(tensor::DType::Float64)}, 1e-6);
         QVERIFY2(off.isEmpty(), qPrintable(off));
     }
 
@@ -332,28 +344,38 @@ private slots:
              {last},
              {{"hidden_size", std::int64_t{5}}}});
         builder.addOutput(last);
-        auto whole = std::make_shared<engine::LoadedModel>();
         const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
-        whole->rewritten = rewrite::rewrite(graph, rewrite::noRewrites()).value();
-        engine::GradientRequest request;
-        request.inputs = {drawn({3, 1, 4}, 5)};
-        request.precision = kDouble;
-        RETRO_MADE(gradient, engine::gradientGraph(whole, request, true));
-        RETRO_MADE(tape, engine::gradient(*whole, request));
-        const QString off = apart(request, *tape, gradient->graph, 1e-9);
+        const QString off = offTape(modelOf(graph), {drawn({3, 1, 4}, 5)});
         QVERIFY2(off.isEmpty(), qPrintable(off));
+    }
+
+    /// Levels and bytes enter as the floats that they stand for, as for the tape.
+    void wholeNumbersEnterAsFloats()
+    {
+        for (const bool hasLevels : {false, true}) {
+            graph::GraphBuilder builder("levels", 17);
+            const ValueId x = builder.addInput("x", tensor::DType::UInt8, Shape{2, 3});
+            const ValueId scale = builder.addConstant("scale", Tensor::full(tensor::DType::Float32, {}, 0.25));
+            const ValueId zero = builder.addConstant("zero", Tensor::full(tensor::DType::UInt8, {}, 3));
+            const ValueId floats = hasLevels ? builder.addOp("DequantizeLinear", "levels", {x, scale, zero}, "floats")
+                                             : builder.addOp("Cast", "bytes", {x}, "floats", {{"to", std::int64_t{1}}});
+            builder.addOutput(
+                builder.addOp("Sin", "bend", {builder.addOp("Mul", "part", {floats, scale}, "scaled")}, "y"));
+            const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
+            const QString off = offTape(modelOf(graph, {}), {drawn({2, 3}, 8)});
+            QVERIFY2(off.isEmpty(), qPrintable(off));
+        }
     }
 
     void whyStepsAreNotWrittenOutIsSaid()
     {
         const Case made{
             "GRU", {{20001, 1, 4}}, {drawn({1, 15, 4}, 6), drawn({1, 15, 5}, 2)}, {{"hidden_size", std::int64_t{5}}}};
-        auto whole = std::make_shared<engine::LoadedModel>();
-        whole->rewritten = rewrite::rewrite(graphOf(made), rewrite::noRewrites()).value();
         engine::GradientRequest request;
         request.inputs = {drawn({20001, 1, 4}, 5)};
         request.precision = kDouble;
-        RETRO_REFUSED(engine::gradientGraph(whole, request, true), "GRU of 20001 steps cannot be taken apart");
+        RETRO_REFUSED(engine::gradientGraph(modelOf(graphOf(made)), request, true),
+                      "GRU of 20001 steps cannot be taken apart");
     }
 
     void samplesGiveWhatTheTapeGives_data()

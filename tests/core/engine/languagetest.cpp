@@ -154,21 +154,6 @@ base::Result<Answer> answer(const engine::LoadedModel& model, engine::Question q
     return all;
 }
 
-std::string problemOf(const engine::LoadedModel& model, const engine::Question& question)
-{
-    const auto all = answer(model, question);
-    return all.ok() ? std::string() : all.error().text();
-}
-
-bool contains(const std::string& text, const char* part)
-{
-    const bool isThere = text.find(part) != std::string::npos;
-    if (!isThere) {
-        qWarning("\"%s\" lacks \"%s\"", text.c_str(), part);
-    }
-    return isThere;
-}
-
 engine::Question about(const std::string& text)
 {
     engine::Question question;
@@ -217,7 +202,7 @@ private slots:
         RETRO_MADE(word, answer(*model, question));
         QCOMPARE(word->report.target.id, 3);
         QCOMPARE(word->report.position, 1);
-        QVERIFY(contains(engine::reportLines(word->report).front(), "\" a\" (3) at position 1 of 2"));
+        RETRO_SAYS(engine::reportLines(word->report).front(), "\" a\" (3) at position 1 of 2");
         question.targets = {"3"};
         question.text.clear();
         question.ids = "6,2";
@@ -232,33 +217,33 @@ private slots:
         const auto model = m_folder.model();
         engine::Question question = about("abc");
         question.targets = {"ca"};
-        QVERIFY(contains(problemOf(*model, question), "this word is 2 tokens: \"c\" (2), \"a\" (0)"));
+        RETRO_REFUSED(answer(*model, question), "this word is 2 tokens: \"c\" (2), \"a\" (0)");
         question.targetTokens = true;
         QCOMPARE(answer(*model, question)->report.target.id, 2);
         question.targets = {"9"};
-        QVERIFY(contains(problemOf(*model, question), "there is no token of this number; the model has 7"));
+        RETRO_REFUSED(answer(*model, question), "there is no token of this number; the model has 7");
         question.targets.clear();
         question.position = "2";
-        QVERIFY(contains(problemOf(*model, question), "no position 2 in a text of 2 tokens"));
+        RETRO_REFUSED(answer(*model, question), "no position 2 in a text of 2 tokens");
         question = about("ab");
         question.text = "a\xFF";
-        QVERIFY(contains(problemOf(*model, question), "byte 0xff at offset 1"));
+        RETRO_REFUSED(answer(*model, question), "byte 0xff at offset 1");
         question = {};
         question.ids = "1,x";
-        QVERIFY(contains(problemOf(*model, question), "write the numbers of the tokens"));
+        RETRO_REFUSED(answer(*model, question), "write the numbers of the tokens");
         question.ids = "1,7";
-        QVERIFY(contains(problemOf(*model, question), "token 1 has the number 7"));
+        RETRO_REFUSED(answer(*model, question), "token 1 has the number 7");
         question.ids.clear();
         question.position = "0";
-        QVERIFY(contains(problemOf(*model, question), "no text; add --text"));
+        RETRO_REFUSED(answer(*model, question), "no text; add --text");
         question = about("ab");
         question.position = "0";
         question.targets = {"stream:0,0,1"};
-        QVERIFY(contains(problemOf(*model, question), "belong to a target that is a word"));
+        RETRO_REFUSED(answer(*model, question), "belong to a target that is a word");
         question.position.clear();
         QCOMPARE(answer(*model, question)->report.position, -1);
         question.targets = {"argmax", "1"};
-        QVERIFY(contains(problemOf(*model, question), "a text is asked for one word"));
+        RETRO_REFUSED(answer(*model, question), "a text is asked for one word");
     }
 
     // Where the relevance of the tokens alone is wanted, one row of the scores is made.
@@ -286,14 +271,14 @@ private slots:
         engine::Question question = about("ab cab");
         question.targets = {"1"};
         question.contrast = {"1"};
-        QVERIFY(contains(problemOf(*model, question), "set against itself"));
+        RETRO_REFUSED(answer(*model, question), "set against itself");
         question.contrast = {"1", "2"};
         QVERIFY(answer(*model, question).ok());
         question.targets.clear(); // the best word, which the contrast names
         question.contrast.clear();
         RETRO_MADE(best, answer(*model, question));
         question.contrast = {std::to_string(best->report.best.id)};
-        QVERIFY(contains(problemOf(*model, question), "set against itself"));
+        RETRO_REFUSED(answer(*model, question), "set against itself");
     }
 
     // +logit(A) - logit(B): the difference of the two answers, in the form of relevance and of a gradient.
@@ -508,20 +493,20 @@ private slots:
         const auto model = m_folder.model();
         engine::Question question = about("ab cab");
         question.positions = "0,4";
-        QVERIFY(contains(problemOf(*model, question), "there is no position 4 in a text of 4 tokens"));
+        RETRO_REFUSED(answer(*model, question), "there is no position 4 in a text of 4 tokens");
         question.positions = "-5";
-        QVERIFY(contains(problemOf(*model, question), "there is no position -5 in a text of 4 tokens"));
+        RETRO_REFUSED(answer(*model, question), "there is no position -5 in a text of 4 tokens");
         question.positions = "3,0,-1";
-        QVERIFY(contains(problemOf(*model, question), "position 3 is asked for twice: as 3 and as -1"));
+        RETRO_REFUSED(answer(*model, question), "position 3 is asked for twice: as 3 and as -1");
         question.positions = "0,1";
         question.position = "1";
-        QVERIFY(contains(problemOf(*model, question), "the first of the positions is that of the question"));
+        RETRO_REFUSED(answer(*model, question), "the first of the positions is that of the question");
         question.position.clear();
         question.generate = "2";
-        QVERIFY(contains(problemOf(*model, question), "the positions are those of the text as it is given"));
+        RETRO_REFUSED(answer(*model, question), "the positions are those of the text as it is given");
         question.generate.clear();
         question.targets = {"stream:0,0,1"};
-        QVERIFY(contains(problemOf(*model, question), "belong to a target that is a word"));
+        RETRO_REFUSED(answer(*model, question), "belong to a target that is a word");
         const auto isGood = [](const char* text) {
             return engine::checkText(engine::questionField("positions"), text).ok();
         };
@@ -547,12 +532,11 @@ private slots:
             QCOMPARE(rows->at(i), of.relevance[static_cast<std::size_t>(i % 4)]);
         }
         const std::string table = base::readTextFile(folder / "positions.csv", 1U << 20).value();
-        QVERIFY(contains(table, "position,id,text,score,0 ab,1 ␣,2 c,3 ab\r\n1,1,b,"));
+        RETRO_SAYS(table, "position,id,text,score,0 ab,1 ␣,2 c,3 ab\r\n1,1,b,");
         const std::string found = base::readTextFile(folder / "tokens.json", 1U << 20).value();
-        QVERIFY(contains(found, "\"positions\": ["));
-        QVERIFY(contains(engine::languagePage(all->report), ">at 3: b</button>"));
-        QVERIFY(
-            contains(engine::reportLines(all->report).back(), "position 3   \"b\" (1) instead of \"c\" (2), score "));
+        RETRO_SAYS(found, "\"positions\": [");
+        RETRO_SAYS(engine::languagePage(all->report), ">at 3: b</button>");
+        RETRO_SAYS(engine::reportLines(all->report).back(), "position 3   \"b\" (1) instead of \"c\" (2), score ");
     }
 
     void layersComeFromAFile()
@@ -574,7 +558,7 @@ private slots:
         }
         QVERIFY(areNear(first, all->report.score)); // the head has no bias
         QVERIFY(base::writeFile(file, json("{'streams':['nothing']}")).ok());
-        QVERIFY(contains(problemOf(*model, question), "the model has no value 'nothing'"));
+        RETRO_REFUSED(answer(*model, question), "the model has no value 'nothing'");
     }
 
     void filesAreWritten()
@@ -592,7 +576,7 @@ private slots:
         const std::string table = base::readTextFile(folder / "generation.csv", 1U << 20).value();
         QCOMPARE(QString::fromStdString(table.substr(0, table.find('\r'))).count(QLatin1Char(',')), 4 + 4);
         const std::string csv = base::readTextFile(folder / "tokens.csv", 1U << 20).value();
-        QVERIFY(contains(csv, "position,id,text,start,end,relevance,share\r\n0,6,ab,0,2,"));
+        RETRO_SAYS(csv, "position,id,text,start,end,relevance,share\r\n0,6,ab,0,2,");
         const auto layers = tensor::readNpy(folder / "layers.npy"); // its one head has three axes
         QVERIFY(layers.ok());
         QCOMPARE(layers->shape(), (tensor::Shape{2, 3}));

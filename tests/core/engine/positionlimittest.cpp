@@ -126,15 +126,6 @@ std::string problem(const engine::LoadedModel& model, int tokens, int steps)
     return asked.ok() ? std::string() : asked.error().text();
 }
 
-bool contains(const std::string& text, const char* part)
-{
-    const bool isThere = text.find(part) != std::string::npos;
-    if (!isThere) {
-        qWarning("\"%s\" lacks \"%s\"", text.c_str(), part);
-    }
-    return isThere;
-}
-
 } // namespace
 
 class PositionLimitTest : public QObject
@@ -158,9 +149,9 @@ private slots:
         const engine::LoadedModel model = Speaking(static_cast<PlacedBy>(by)).loaded({});
         RETRO_MADE(limit, engine::positionLimit(model));
         QCOMPARE(limit->count, Speaking::kRows);
-        QVERIFY(contains(limit->source, source.toStdString().c_str()));
+        RETRO_SAYS(limit->source, source.toStdString().c_str());
         QCOMPARE(problem(model, 5, 0), std::string());
-        QVERIFY(contains(problem(model, 6, 0), "the text has 6 tokens, and the model has 5 positions"));
+        RETRO_SAYS(problem(model, 6, 0), "the text has 6 tokens, and the model has 5 positions");
     }
 
     void stepsAreCountedToo()
@@ -168,8 +159,8 @@ private slots:
         const engine::LoadedModel model = Speaking(PlacedBy::CountedTable).loaded({});
         QCOMPARE(problem(model, 3, 3), std::string()); // the last word is read by nobody
         const std::string text = problem(model, 3, 4);
-        QVERIFY(contains(text, "the text has 3 tokens, 4 more are asked for, and the model has 5 positions"));
-        QVERIFY(contains(text, "ask for at most 3"));
+        RETRO_SAYS(text, "the text has 3 tokens, 4 more are asked for, and the model has 5 positions");
+        RETRO_SAYS(text, "ask for at most 3");
     }
 
     // A table of kinds of tokens, or of words, says nothing of places.
@@ -203,8 +194,8 @@ private slots:
         QVERIFY(base::writeFile(path / file.toStdString(), text.toStdString()).ok());
         const engine::LoadedModel model = Speaking(PlacedBy::CountedTable).loaded(path);
         QCOMPARE(problem(model, 4, 1), std::string());
-        QVERIFY(contains(problem(model, 5, 0), file.toStdString().c_str()));
-        QVERIFY(contains(problem(model, 4, 2), "4 positions"));
+        RETRO_SAYS(problem(model, 5, 0), file.toStdString().c_str());
+        RETRO_SAYS(problem(model, 4, 2), "4 positions");
     }
 
     void aFileThatMakesNoSenseIsPassedOver()

@@ -73,15 +73,15 @@ std::vector<Small> masked()
 {
     std::vector<Small> all;
     const tensor::Shape shape{2, 5};
+    const auto full = [](double number) { return Tensor::full(tensor::DType::Float32, {}, number); };
     const auto chosen = [&](const std::string& name, const std::function<ValueId(Writer&, ValueId)>& branch) {
         ValueId x;
         Writer writer = start(x, shape);
-        const ValueId isAbove =
-            writer.node("Greater", "above", {x, writer.constant("zero", Tensor::full(tensor::DType::Float32, {}, 0))});
+        const ValueId isAbove = writer.node("Greater", "above", {x, writer.constant("zero", full(0))});
         const ValueId y = writer.node("Where", "choice", {isAbove, branch(writer, x), x});
         all.push_back(finished(name, std::move(writer), y, {shape}));
     };
-    const auto one = [](Writer& w) { return w.constant("one", Tensor::full(tensor::DType::Float32, {}, 1)); };
+    const auto one = [=](Writer& w) { return w.constant("one", full(1)); };
     chosen("logarithm", [=](Writer& w, ValueId x) {
         return w.node("Add", "more", {w.node("Log", "layer", {x}), one(w)});
     });
@@ -98,15 +98,19 @@ std::vector<Small> masked()
         const ValueId exponents = w.constant("exponents", randomTensor({5}, 5, 0.2, 0.8));
         return w.node("Sub", "less", {w.node("Pow", "layer", {x, exponents}), one(w)});
     });
-    ValueId x;
-    Writer rows = start(x, shape);
-    const ValueId shift = rows.constant("shift", Tensor::of<float>({2, 1}, std::vector<float>{-9, 9}));
-    const ValueId root = rows.node("Sqrt", "root", {rows.node("Add", "shifted", {x, shift})});
-    const ValueId layer = rows.node("MatMul", "layer", {root, rows.constant("w", randomTensor({5, 4}, 6))});
-    const ValueId isKept =
-        rows.node("Greater", "kept", {shift, rows.constant("none", Tensor::full(tensor::DType::Float32, {}, 0))});
-    const ValueId y = rows.node("Where", "choice", {isKept, layer, rows.constant("other", randomTensor({2, 4}, 7))});
-    all.push_back(finished("rows of a linear layer", std::move(rows), y, {shape}));
+    for (const bool isOfTwo : {false, true}) { // computed matrices
+        ValueId x;
+        Writer rows = start(x, {1, 2, 5});
+        const ValueId shift = rows.constant("shift", Tensor::of<float>({2, 1}, std::vector<float>{-9, 9}));
+        const ValueId root = rows.node("Sqrt", "root", {rows.node("Add", "shifted", {x, shift})});
+        const ValueId other = isOfTwo ? rows.node("Transpose", "turned", {x}, {{"perm", Ints{0, 2, 1}}})
+                                      : rows.constant("w", randomTensor({5, 4}, 6));
+        const ValueId layer = rows.node("MatMul", "layer", {root, other});
+        const ValueId isKept = rows.node("Greater", "kept", {shift, rows.constant("none", full(0))});
+        const ValueId y = rows.node("Where", "choice", {isKept, layer, rows.constant("low", full(-9))});
+        all.push_back(
+            finished(isOfTwo ? "rows of a product" : "rows of a linear layer", std::move(rows), y, {{1, 2, 5}}));
+    }
     return all;
 }
 

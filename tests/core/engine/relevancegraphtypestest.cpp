@@ -51,6 +51,17 @@ SharedGraph network(DType type, DType first)
     return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
 }
 
+/// How far the relevance of "x" by a written graph is from that of the engine, relative to its largest.
+double fromEngine(const engine::LoadedModel& model, const engine::ExplainRequest& request, const SharedGraph& written)
+{
+    const auto explained = engine::explain(model, request).value();
+    const std::vector<Tensor> inputs{request.inputs[0], Tensor::full(DType::Int64, {2}, -1)};
+    const auto found = engine::runForward(*modelOf(written), inputs, request.precision).value();
+    const auto at = std::ranges::find(found.names, "relevance/x") - found.names.begin();
+    const auto value = explained.model->graph().findValue("x");
+    return apart(found.outputs[static_cast<std::size_t>(at)], explained.relevance[value->index()]);
+}
+
 } // namespace
 
 class RelevanceGraphTypesTest : public QObject
@@ -89,14 +100,7 @@ private slots:
             request.precision = static_cast<execute::Precision>(precision);
             RETRO_MADE(made, engine::relevanceGraph(model, request, {}));
             request.inputs = {randomTensor({2, 3, 8, 8}, 9).to(ofInput)};
-            RETRO_MADE(explained, engine::explain(*model, request));
-            RETRO_MADE(found,
-                       engine::runForward(*modelOf(made->graph),
-                                          {request.inputs[0], Tensor::full(DType::Int64, {2}, -1)}, request.precision));
-            const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
-            const auto value = explained->model->graph().findValue("x");
-            const double difference =
-                apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]);
+            const double difference = fromEngine(*model, request, made->graph);
             const bool isFloat = request.precision == execute::Precision::Float;
             QVERIFY2(difference <= (isFloat ? 1e-5 : 1e-9), fmt::format("{}: {}", composite, difference).c_str());
             const graph::Value& input = made->graph->value(made->graph->inputs().front());
@@ -129,14 +133,7 @@ private slots:
             QCOMPARE(count("ReduceMean"), isSingle ? 2 : 0);
             QCOMPARE(count("GlobalAveragePool"), isSingle ? 0 : 1);
             request.inputs = {randomTensor({2, 3, 33, 20}, 5).to(type)};
-            RETRO_MADE(explained, engine::explain(*model, request));
-            RETRO_MADE(found,
-                       engine::runForward(*modelOf(made->graph),
-                                          {request.inputs[0], Tensor::full(DType::Int64, {2}, -1)}, request.precision));
-            const auto at = std::ranges::find(found->names, "relevance/x") - found->names.begin();
-            const auto value = explained->model->graph().findValue("x");
-            const double difference =
-                apart(found->outputs[static_cast<std::size_t>(at)], explained->relevance[value->index()]);
+            const double difference = fromEngine(*model, request, made->graph);
             QVERIFY2(difference <= 1e-5, fmt::format("{}", difference).c_str());
         }
     }

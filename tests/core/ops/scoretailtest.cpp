@@ -34,6 +34,15 @@ public:
         return m_builder.addOp(op, name + " node", std::move(inputs), name, std::move(attributes));
     }
 
+    /// The mean over the last axis, which has so many elements.
+    ValueId mean(ValueId of, std::int64_t extent)
+    {
+        m_builder.declare(of, tensor::DType::Float32, {{{1, {}}, {4, {}}, {extent, {}}}});
+        const ValueId made = node("ReduceMean", {of});
+        m_builder.declare(made, tensor::DType::Float32, {{{1, {}}, {4, {}}}});
+        return made;
+    }
+
     ValueId number(float value)
     {
         return m_builder.addConstant("number " + std::to_string(++m_count),
@@ -106,6 +115,7 @@ std::vector<Case> cases()
              return n.node("Mul", {n.node("Softmax", {n.z}), n.number(-1)});
          }},
         {"a sigmoid", false, true, [](Network& n) { return n.node("Sigmoid", {n.z}); }},
+        {"a sigmoid", false, true, [](Network& n) { return n.mean(n.node("Sigmoid", {n.z}), 1); }},
         {"HardSigmoid", false, true, [](Network& n) { return n.node("HardSigmoid", {n.z}); }},
         {"Softplus", false, true, [](Network& n) { return n.node("Softplus", {n.z}); }},
         {"Exp", false, true,
@@ -147,6 +157,7 @@ private slots:
                 return n.node("Mul", {n.z, n.number(30)});
             },
             [](Network& n) { return n.node("Neg", {n.z}); },
+            [](Network& n) { return n.mean(n.node("Sigmoid", {n.z}), 2); },
             [](Network& n) {
                 return n.node("Add", {n.node("Softmax", {n.z}), n.z});
             },

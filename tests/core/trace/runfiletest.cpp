@@ -11,6 +11,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 using namespace retro::trace;
@@ -158,26 +159,27 @@ private slots:
         }
     }
 
-    /// version9.retro: what `explain --run` wrote of the sample marked-step by the composite epsilon, when version 9
-    /// was made.
-    void theFileOfVersion9Opens()
+    /// version9.retro, version13.retro: what `explain --run` wrote of the sample marked-step by the composite epsilon,
+    /// when these versions were made.
+    void filesOfFewerCausesOpen()
     {
-        RETRO_MADE(read, readRun(RETRO_SOURCE_DIR "/tests/data/runs/version9.retro"));
-        QVERIFY((*read)->ledger.size() > 1 && Timeline::open(*read).ok());
-        QVERIFY((*read)->ledger[0].magnitudeHandedOn > 0); // behind the causes
-        for (const retro::event::LedgerEntry& row : (*read)->ledger) {
-            QCOMPARE(row.causes[static_cast<std::size_t>(retro::event::Cause::Saturation)], 0.0); // nobody knew
+        for (const int version : {9, 13}) {
+            RETRO_MADE(read, readRun(fmt::format(RETRO_SOURCE_DIR "/tests/data/runs/version{}.retro", version)));
+            QVERIFY((*read)->ledger.size() > 1 && Timeline::open(*read).ok());
+            QVERIFY((*read)->ledger[0].magnitudeHandedOn > 0); // behind the causes
+            for (const retro::event::LedgerEntry& row : (*read)->ledger) {
+                QCOMPARE(row.causes.back(), 0.0); // nobody knew
+            }
         }
     }
 
-    void saturationComesBack()
+    void theLastCauseComesBack()
     {
         Run run = *sampleRun();
-        run.ledger[1].causes[static_cast<std::size_t>(retro::event::Cause::Saturation)] = 0.75;
-        QCOMPARE(written("saturation.retro", run), std::string());
-        RETRO_MADE(read, readRun(file("saturation.retro")));
+        run.ledger[1].causes.back() = 0.75;
+        QCOMPARE(written("cause.retro", run), std::string());
+        RETRO_MADE(read, readRun(file("cause.retro")));
         QCOMPARE(difference(run, **read), std::string());
-        QCOMPARE((*read)->ledger[1].causes[static_cast<std::size_t>(retro::event::Cause::Saturation)], 0.75);
     }
 
     void theMagnitudeThatWasHandedOnComesBack()
@@ -391,7 +393,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 14, which a newer Retrograde wrote";
+                               << "format version 15, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"

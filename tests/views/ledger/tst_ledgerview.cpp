@@ -543,7 +543,9 @@ private slots:
         const QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("l.csv"));
         QVERIFY(view.exportTo(path.toStdString()).ok());
-        QCOMPARE(tests::bytesIn(path).count('\n'), 8);
+        const QList<QByteArray> lines = tests::bytesIn(path).split('\n');
+        QCOMPARE(lines.size(), 9);
+        QCOMPARE(lines[0].count(','), lines[7].count(','));
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             const QImage image = tests::grab(view, {620, 260}, kind, QStringLiteral("ledger-table"));
             QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Header]));

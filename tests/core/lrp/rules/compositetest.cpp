@@ -133,11 +133,17 @@ Composite only(std::vector<CompositeEntry> entries)
     return composite;
 }
 
+/// What attentionIn() scores: nothing, or each of four words.
+enum class Scored : std::uint8_t { Nothing, Words, NextWords };
+
 /// Attention of three tokens among themselves, in a type.
-Bound attentionIn(tensor::DType type, execute::Precision precision)
+Bound attentionIn(tensor::DType type, execute::Precision precision, Scored scored = Scored::Nothing)
 {
     graph::GraphBuilder builder("attention", 17);
-    const graph::ValueId x = builder.addInput("x", type, tensor::Shape{3, 4});
+    const bool isOfWords = scored != Scored::Nothing;
+    const tensor::DType given = isOfWords ? tensor::DType::Int64 : type;
+    const tensor::Shape shape = isOfWords ? tensor::Shape{1, 3} : tensor::Shape{3, 4};
+    graph::ValueId x = builder.addInput("x", given, shape);
     const auto add = [&](const char* op, std::vector<graph::ValueId> inputs) {
         const graph::ValueId made = builder.addResult(std::string(op) + std::to_string(inputs[0].index()));
         builder.declare(made, type, {});
@@ -145,11 +151,15 @@ Bound attentionIn(tensor::DType type, execute::Precision precision)
             {op, "", std::string(op) + std::to_string(made.index()), "", 17, std::move(inputs), {made}, {}});
         return made;
     };
-    const graph::ValueId w =
-        builder.addConstant("w", tensor::Tensor::full(tensor::DType::Float32, {4, 3}, 0.5).to(type));
-    const graph::ValueId p = add("Softmax", {add("MatMul", {x, w})});
+    const auto constant = [&](const char* name, tensor::Shape of) {
+        return builder.addConstant(name, tensor::Tensor::full(tensor::DType::Float32, std::move(of), 0.5).to(type));
+    };
+    x = isOfWords ? add("Gather", {constant("words", {4, 4}), x}) : x;
+    const graph::ValueId w = constant("w", {4, 3});
+    const graph::ValueId logits = add("MatMul", {x, w});
+    const graph::ValueId p = add("Softmax", {scored == Scored::NextWords ? add("Trilu", {logits}) : logits});
     builder.addOutput(add("MatMul", {p, x}));
-    const std::vector<ops::TensorType> types{{execute::dtypeOf(precision), {3, 4}}};
+    const std::vector<ops::TensorType> types{{isOfWords ? given : execute::dtypeOf(precision), shape}};
     auto built = std::move(builder).build();
     auto model =
         execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types, precision);
@@ -399,6 +409,13 @@ private slots:
                 QVERIFY(!lrp::builtinComposite(asked, *model)->dividesStart);
             }
             QVERIFY(!lrp::builtinComposite("auto", *attentionIn(type, execute::Precision::Double))->dividesStart);
+            // What predicts the next word keeps the form of relevance, and the reason says what may be lost.
+            for (const Scored scored : {Scored::Words, Scored::NextWords}) {
+                const bool keepsRelevance = scored == Scored::NextWords || !isNarrow;
+                RETRO_MADE(words, lrp::builtinComposite("auto", *attentionIn(type, execute::Precision::Float, scored)));
+                QCOMPARE(words->dividesStart, !keepsRelevance);
+                QCOMPARE(words->reason.find("form=gradient_x_input") != std::string::npos, keepsRelevance && isNarrow);
+            }
         }
     }
 

@@ -279,6 +279,7 @@ private slots:
         }
         QVERIFY(distance(valuesOf(node.apply(lrp::softmaxTaylorRule(), {r})[0]), expected) < 1e-14);
         QCOMPARE(node.lost(Cause::Mask), 1.0); // what arrived at the logit of −∞
+        QVERIFY(std::abs(node.lost(Cause::TaylorRest) - (11 - 1 - node.ledger().handedOn)) < 1e-14);
         OneNode finite("Softmax", {{doubles({2, 2}, {0.5, 3, 1, 2})}});
         const Values all = valuesOf(finite.apply(lrp::softmaxTaylorRule(), {r})[0]);
         Values lower = all;
