@@ -60,13 +60,13 @@ private slots:
         view.resize(700, 420);
         view.flush();
         QCOMPARE(view.items().rowCount(), 7);
-        QCOMPARE(view.items().nodeOf(0).value, std::uint32_t{tests::kConv1}); // 8 ms: once more than the others
+        QCOMPARE(view.items().at(0).node.value, std::uint32_t{tests::kConv1}); // 8 ms: once more than the others
         QCOMPARE(view.items().index(0, ProfileTableModel::AgainColumn).data().toString(), QStringLiteral("5.000"));
         QCOMPARE(view.items().index(1, ProfileTableModel::AgainColumn).data().toString(), QStringLiteral("–"));
         // 1 MFLOP, three times, with four significant digits as figures have everywhere
         QCOMPARE(view.items().index(0, ProfileTableModel::OperationsColumn).data().toString(), QStringLiteral("3.000"));
         view.items().sort(ProfileTableModel::OperationsColumn, Qt::DescendingOrder);
-        QCOMPARE(view.items().nodeOf(0).value, std::uint32_t{tests::kFc});
+        QCOMPARE(view.items().at(0).node.value, std::uint32_t{tests::kFc});
         QVERIFY(view.subject().contains(QStringLiteral("7")));
     }
 
@@ -82,11 +82,11 @@ private slots:
         QCOMPARE(context.cursor.position(), profile.rows[9].step);
         QCOMPARE(context.selection.node().value().value, profile.rows[9].node.value);
         view.flush(); // the table follows with the next refresh
-        QCOMPARE(view.items().nodeOf(view.table().currentIndex().row()), profile.rows[9].node);
+        QCOMPARE(view.items().at(view.table().currentIndex().row()).node, profile.rows[9].node);
         QVERIFY(view.chart().tipAt(view.chart().barOf(14).center()).contains(QStringLiteral("a rule reads it")));
         // The node of a row is selected; the cursor stays.
-        view.table().setCurrentIndex(
-            view.items().index(view.items().rowOf(base::NodeId(std::uint32_t{tests::kPool})), 0));
+        view.table().setCurrentIndex(view.items().index(
+            view.items().rowWith(&trace::NodeTotal::node, base::NodeId(std::uint32_t{tests::kPool})), 0));
         QCOMPARE(context.selection.node().value().value, std::uint32_t{tests::kPool});
         QCOMPARE(context.cursor.position(), profile.rows[9].step);
     }
