@@ -76,11 +76,6 @@ std::vector<Sum> sumsAlong(const Tensor& tensor, std::size_t axis, F&& f)
     return sums;
 }
 
-} // namespace
-
-namespace
-{
-
 /// Sums of one block of numbers, in lanes that compilers keep in registers.
 constexpr std::size_t kLanes = 8;
 constexpr std::int64_t kBlock = 4096;

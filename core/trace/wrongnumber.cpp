@@ -198,11 +198,6 @@ WrongNumber arrivedFirst(const PassNumbers& pass, NodeId node)
             arrivedAt(pass, node) + ", and no rule made it so: it started that way, or a sum overflowed"};
 }
 
-} // namespace
-
-namespace
-{
-
 /// The relevance that each value had in the end.
 std::vector<HandleId> finalRelevance(const Run& run)
 {

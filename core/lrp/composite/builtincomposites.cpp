@@ -471,11 +471,6 @@ Choice chooseFor(const BoundModel& model)
                         convolutionCount, convolutionCount == 1 ? "" : "s")};
 }
 
-} // namespace
-
-namespace
-{
-
 /// True of a model that predicts words: an output has a score for each row of a table that is looked up, for each
 /// token (batch × tokens × rows).
 bool predictsTokens(const BoundModel& model)
@@ -529,11 +524,6 @@ bool saysNothingOfDenominators(const RuleParameters& parameters)
 {
     return !parameters.contains("epsilon") && !parameters.contains("stabiliser") && !parameters.contains("form");
 }
-
-} // namespace
-
-namespace
-{
 
 base::Result<RuleParameters> parametersOf(const std::string& specification)
 {

@@ -54,11 +54,6 @@ private:
     double m_beta;
 };
 
-} // namespace
-
-namespace
-{
-
 RulePointer readSoftmaxWeighted(ParameterReader& reader)
 {
     return std::make_shared<const SoftmaxWeightedRule>(reader.number("beta", 1));

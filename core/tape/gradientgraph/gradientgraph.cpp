@@ -281,11 +281,6 @@ private:
     GradientGraph m_made;
 };
 
-} // namespace
-
-namespace
-{
-
 /// Names of the values that some node reads.
 Names namesRead(const graph::Graph& graph)
 {

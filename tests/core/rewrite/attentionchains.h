@@ -3,8 +3,11 @@
 
 #include "tests/core/rewrite/graphs.h"
 
+#include <QTest>
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -82,5 +85,27 @@ public:
 private:
     int m_count = 0;
 };
+
+/// A row of test data for each form, by its place.
+template <class Form>
+void addRows(const std::vector<Form>& forms)
+{
+    QTest::addColumn<int>("form");
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+        QTest::newRow(forms[i].name) << static_cast<int>(i);
+    }
+}
+
+inline std::size_t opCount(const Graph& graph, const std::string& op)
+{
+    return static_cast<std::size_t>(
+        std::ranges::count_if(graph.nodes(), [&](const auto& node) { return node.op == op; }));
+}
+
+inline Rewritten fusedAttention(const SharedGraph& graph)
+{
+    auto result = rewrite(graph, only(&RewriteOptions::fuseAttention));
+    return result.ok() ? std::move(result).value() : Rewritten{};
+}
 
 } // namespace retro::rewrite::testing

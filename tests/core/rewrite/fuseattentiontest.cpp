@@ -8,8 +8,8 @@
 #include <limits>
 
 using namespace retro::rewrite::testing;
-
 using retro::rewrite::Rewritten;
+
 using W = AttentionWriter;
 
 namespace
@@ -142,26 +142,6 @@ const std::vector<Form> kOthers{
     {"little fill", littleFill},   {"two images", twoImages},
 };
 
-std::size_t countOf(const Graph& graph, const std::string& op)
-{
-    return static_cast<std::size_t>(
-        std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node.op == op; }));
-}
-
-Rewritten fused(const SharedGraph& graph)
-{
-    auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::fuseAttention));
-    return result.ok() ? std::move(result).value() : Rewritten{};
-}
-
-void addRows(const std::vector<Form>& forms)
-{
-    QTest::addColumn<int>("form");
-    for (std::size_t i = 0; i < forms.size(); ++i) {
-        QTest::newRow(forms[i].name) << static_cast<int>(i);
-    }
-}
-
 } // namespace
 
 class FuseAttentionTest : public QObject
@@ -176,15 +156,15 @@ private slots:
         W w;
         const SharedGraph before = w.finish(kForms[static_cast<std::size_t>(form)].write(w));
         QVERIFY(before != nullptr);
-        const Rewritten result = fused(before);
+        const Rewritten result = fusedAttention(before);
         QVERIFY(result.graph != nullptr);
-        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{1});
-        QCOMPARE(countOf(*result.graph, "Softmax"), std::size_t{0});
+        QCOMPARE(opCount(*result.graph, "Attention"), std::size_t{1});
+        QCOMPARE(opCount(*result.graph, "Softmax"), std::size_t{0});
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Double) < 1e-12);
         const auto own = evaluate(before, w.inputs, Precision::Float);
         QVERIFY(evaluate(result.graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
         RETRO_MADE(kept, result.findFused("mix"));
-        QCOMPARE(countOf(*kept->members, "MatMul"), std::size_t{2});
+        QCOMPARE(opCount(*kept->members, "MatMul"), std::size_t{2});
         QVERIFY(result.graph->findValue("mix_out").has_value());
         QVERIFY(kept->members->findValue("mix_out").has_value());
         QCOMPARE(result.steps.size(), std::size_t{1});
@@ -207,7 +187,7 @@ private slots:
         auto options = only(&retro::rewrite::RewriteOptions::fuseAttention);
         options.fuseSoftmax = true;
         RETRO_MADE(result, retro::rewrite::rewrite(before, options));
-        QCOMPARE(countOf(*result->graph, "Attention"), std::size_t{1});
+        QCOMPARE(opCount(*result->graph, "Attention"), std::size_t{1});
         const auto own = evaluate(before, w.inputs, Precision::Float);
         QVERIFY(evaluate(result->graph, w.inputs, Precision::Float)[0].bitEqual(own[0]));
     }
@@ -222,8 +202,8 @@ private slots:
         const ValueId scores = w.scaled(w.product(q, w.swapped(w.heads("kl", shape))));
         const ValueId mask = w.heads("mask", {1, 1, tokens, tokens});
         const SharedGraph before = w.finish(w.attended(w.node("Add", {scores, mask}), w.heads("vl", shape)));
-        const Rewritten result = fused(before);
-        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{1});
+        const Rewritten result = fusedAttention(before);
+        QCOMPARE(opCount(*result.graph, "Attention"), std::size_t{1});
         retro::base::MemoryAccount& account = retro::base::MemoryAccount::tensors();
         account.resetPeak();
         const auto own = evaluate(before, w.inputs, Precision::Float);
@@ -240,8 +220,8 @@ private slots:
         W w;
         const SharedGraph before = w.finish(kOthers[static_cast<std::size_t>(form)].write(w));
         QVERIFY(before != nullptr);
-        const Rewritten result = fused(before);
-        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{0});
+        const Rewritten result = fusedAttention(before);
+        QCOMPARE(opCount(*result.graph, "Attention"), std::size_t{0});
     }
 
     void anOutputOfTheModelStays()
@@ -249,8 +229,8 @@ private slots:
         W w;
         const ValueId p = w.node("Softmax", {w.product(w.q, w.swapped(w.k))});
         w.writer.output(p);
-        const Rewritten result = fused(w.finish(w.product(p, w.v)));
-        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{0});
+        const Rewritten result = fusedAttention(w.finish(w.product(p, w.v)));
+        QCOMPARE(opCount(*result.graph, "Attention"), std::size_t{0});
         QCOMPARE(result.steps.size(), std::size_t{1});
         QVERIFY(result.steps[0].isNote);
         QVERIFY(result.steps[0].text.find("is an output of the model") != std::string::npos);
@@ -262,8 +242,8 @@ private slots:
         const ValueId first = w.product(w.node("Softmax", {w.product(w.q, w.swapped(w.k))}), w.v);
         const ValueId second = w.attended(w.scaled(w.product(first, w.swapped(first))), first);
         const SharedGraph before = w.finish(second);
-        const Rewritten result = fused(before);
-        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{2});
+        const Rewritten result = fusedAttention(before);
+        QCOMPARE(opCount(*result.graph, "Attention"), std::size_t{2});
         QCOMPARE(result.graph->nodeCount(), std::size_t{2});
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Double) < 1e-12);
     }
@@ -271,7 +251,7 @@ private slots:
     void theNewTransposeIsNamed()
     {
         W w;
-        const Rewritten result = fused(w.finish(throughHeads(w)));
+        const Rewritten result = fusedAttention(w.finish(throughHeads(w)));
         QCOMPARE(result.steps[0].added.size(), std::size_t{2});
         QVERIFY(result.graph->findNode(result.steps[0].added[1]).has_value());
     }

@@ -7,7 +7,6 @@
 #include <limits>
 
 using namespace retro::rewrite::testing;
-
 using retro::rewrite::Rewritten;
 
 namespace
@@ -127,26 +126,6 @@ const std::vector<Form> kOthers{{"softmax of queries", softmaxOfQueries, false},
                                 {"guarded by one", guardedByOne, false},
                                 {"guard of something else", guardOfSomethingElse, false}};
 
-void addRows(const std::vector<Form>& forms)
-{
-    QTest::addColumn<int>("form");
-    for (std::size_t i = 0; i < forms.size(); ++i) {
-        QTest::newRow(forms[i].name) << static_cast<int>(i);
-    }
-}
-
-std::size_t countOf(const Graph& graph, const std::string& op)
-{
-    return static_cast<std::size_t>(
-        std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node.op == op; }));
-}
-
-Rewritten fused(const SharedGraph& graph)
-{
-    auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::fuseAttention));
-    return result.ok() ? std::move(result).value() : Rewritten{};
-}
-
 } // namespace
 
 class FuseEinsumTest : public QObject
@@ -162,11 +141,11 @@ private slots:
         W w;
         const SharedGraph before = w.finish(chosen.write(w));
         QVERIFY(before != nullptr);
-        const Rewritten result = fused(before);
+        const Rewritten result = fusedAttention(before);
         QVERIFY(result.graph != nullptr);
-        QCOMPARE(countOf(*result.graph, "Attention"), std::size_t{1});
+        QCOMPARE(opCount(*result.graph, "Attention"), std::size_t{1});
         for (const char* gone : {"Softmax", "Einsum", "IsNaN"}) {
-            QCOMPARE(countOf(*result.graph, gone), std::size_t{0});
+            QCOMPARE(opCount(*result.graph, gone), std::size_t{0});
         }
 
         QVERIFY(deviation(result.graph, before, w.inputs, Precision::Double) < 1e-12);
@@ -188,7 +167,7 @@ private slots:
         QFETCH(int, form);
         W w;
         const SharedGraph before = w.finish(kOthers[static_cast<std::size_t>(form)].write(w));
-        const Rewritten result = fused(before);
+        const Rewritten result = fusedAttention(before);
         QVERIFY(result.graph == before);
         QVERIFY(result.fused.empty());
     }
@@ -200,10 +179,10 @@ private slots:
         const ValueId p = w.softmax(scores);
         w.writer.output(p); // read by the world, too
         const SharedGraph before = w.finish(w.einsum("bhqk,bkhd->bqhd", p, w.tokens("c"), "mix"));
-        const Rewritten result = fused(before);
+        const Rewritten result = fusedAttention(before);
         QVERIFY(result.graph != nullptr);
-        QCOMPARE(countOf(*result.graph, "Transpose"), std::size_t{0});
-        QCOMPARE(countOf(*result.graph, "Einsum"), std::size_t{2});
+        QCOMPARE(opCount(*result.graph, "Transpose"), std::size_t{0});
+        QCOMPARE(opCount(*result.graph, "Einsum"), std::size_t{2});
         QVERIFY(!result.steps.empty() && result.steps[0].isNote);
     }
 };
