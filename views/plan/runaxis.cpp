@@ -38,10 +38,14 @@ public:
 
     void walk()
     {
+        std::uint32_t visit = 0; // as a timeline counts: up to the next Visit event
         for (std::uint64_t step = 0; step < m_run.events.size(); ++step) {
             const Event& event = m_run.events[step];
-            const bool isShown = event.visit >= m_axis->firstVisit;
-            const std::uint32_t column = isShown ? event.visit - m_axis->firstVisit : 0;
+            if (visit + 1 < m_run.visitCount() && step == m_run.endOfVisit(visit)) {
+                ++visit;
+            }
+            const bool isShown = visit >= m_axis->firstVisit;
+            const std::uint32_t column = isShown ? visit - m_axis->firstVisit : 0;
             m_frontier.apply(step, [&](base::HandleId handle, bool isMember) {
                 if (isMember) {
                     m_stays[handle.value] = stayOf(event, handle, {column, step});

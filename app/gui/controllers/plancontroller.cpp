@@ -440,9 +440,10 @@ bool asksTheSame(const engine::Question& a, const engine::Question& b)
 void PlanController::setQuestion(const ExplainJob& job)
 {
     const engine::Question& now = m_job.question;
-    const bool isKnown = asksTheSame(job.question, now) && job.question.targets == now.targets && job.question.inputs == now.inputs &&
-                         job.question.composite == now.composite && job.question.rules == now.rules &&
-                         job.question.shapes == now.shapes && job.question.precision == now.precision;
+    const bool isKnown = asksTheSame(job.question, now) && job.question.targets == now.targets &&
+                         job.question.inputs == now.inputs && job.question.composite == now.composite &&
+                         job.question.rules == now.rules && job.question.shapes == now.shapes &&
+                         job.question.precision == now.precision;
     if (!m_model || job.model != m_model || isKnown) {
         return;
     }

@@ -72,7 +72,7 @@ private slots:
             QVERIFY(std::abs(a->at(i) - b->at(i)) <= 1e-12);
         }
         const Answer events = cli({"trace", path("gradient.retro"), "--from", "0", "--to", "10"});
-        QVERIFY2(events.out.contains("in-edge 1 of 1"), qPrintable(events.out));
+        QVERIFY2(events.out.contains("part 1 of 1"), qPrintable(events.out));
     }
 
     void forwardedInOtherFormsItHasTheSameBits()
@@ -113,7 +113,7 @@ private slots:
         QCOMPARE(forwarding["values"][1]["form"], nlohmann::json("rebuild"));
         const Answer events = cli({"trace", path("rebuilt.retro")});
         QCOMPARE(events.out.count(" recompute "), forwarding["rebuilds"].get<int>());
-        QVERIFY(events.out.contains("in-edge 1 of 1"));
+        QVERIFY(events.out.contains("part 1 of 1"));
         expectEnd({"trace", path("plain.retro"), "--forwarding"}, 3, {"--forward"});
         // The profile of a pass that is recorded is that of the run.
         const Answer profiled =

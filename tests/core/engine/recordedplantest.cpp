@@ -243,7 +243,7 @@ private slots:
         // Budget, plan and traversal are counted alike; what promises hold beyond the budget is said.
         const engine::CarriedPlan& plan = *made->planSaving->plan;
         QVERIFY(made->planSaving->peak >= plan.predicted.peak);
-        question.request.keptByPlan = engine::keptBy(wishOf("fast", "40%"));
+        question.request.keptByPlan = engine::keptBy(wishOf("fast", "60%"));
         RETRO_MADE(tight, engine::explain(*question.model, question.request));
         const std::uint64_t budget = *tight->planSaving->plan->chosen.plan.budget;
         const bool isSaid = std::ranges::any_of(

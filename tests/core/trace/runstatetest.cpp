@@ -178,6 +178,7 @@ private slots:
         script.arg(0, 1, 2); // a constant: it is there anyhow
         QCOMPARE(script.state.frontierHeld, 1U);
         QVERIFY(script.state.frontierBytes == (FrontierBytes{0, 8, 0}));
+        script.ready(0);
         script.complete(0);
         QVERIFY(script.state.frontier().empty());
         QCOMPARE(script.state.frontierBytes.sum(), std::int64_t{0});
