@@ -180,8 +180,7 @@ private slots:
         QVERIFY(again != run.events.end());
         QCOMPARE(run.graph->node(base::NodeId(again->node)).name, std::string("e"));
         const auto step = static_cast<std::uint64_t>(again - run.events.begin());
-        QCOMPARE(trace::describe(run, step).substr(0, 46),
-                 std::string("e_out is computed again, to be freed after use"));
+        QCOMPARE(trace::describe(run, step), std::string("Exp e: e_out is computed again, to be freed after use"));
         const std::uint64_t at = run.visitStart[again->visit];
         QCOMPARE(run.graph->node(base::NodeId(run.events[at].node)).name, std::string("e"));
     }
