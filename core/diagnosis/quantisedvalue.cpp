@@ -120,15 +120,19 @@ void toLevels(QuantisedValue& quantised, const std::vector<double>& zeros, const
 }
 
 /// How many of the exact numbers lie outside the levels. Where they are not there any more, what lies at an end counts.
-void countCut(QuantisedValue& quantised, const std::vector<double>& exact, const std::vector<double>& zeros,
-              const ScaleIndex& index)
+/// The exact numbers become levels.
+void countCut(QuantisedValue& quantised, const std::vector<double>& zeros, const ScaleIndex& index)
 {
+    const bool isKnown = !quantised.exact.empty();
     for (std::size_t i = 0; i < quantised.levels.size(); ++i) {
         const std::size_t at = index.of(i);
-        const double level = exact.empty() ? quantised.levels[i] : exact[i] / quantised.scales[at] + zeros[at];
-        const bool isAbove = exact.empty() ? level >= quantised.most : level > quantised.most + 1;
-        const bool isBelow = exact.empty() ? level <= quantised.least : level < quantised.least - 1;
+        const double level = isKnown ? quantised.exact[i] / quantised.scales[at] + zeros[at] : quantised.levels[i];
+        const bool isAbove = isKnown ? level > quantised.most + 1 : level >= quantised.most;
+        const bool isBelow = isKnown ? level < quantised.least - 1 : level <= quantised.least;
         quantised.cut += isAbove || (quantised.countsLeast && isBelow) ? 1 : 0;
+        if (isKnown) {
+            quantised.exact[i] = std::clamp(level, quantised.least, quantised.most);
+        }
     }
 }
 
@@ -145,6 +149,7 @@ std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
     }
     QuantisedValue quantised;
     quantised.levels = numbersIn(value);
+    quantised.exact = numbersIn(facts.value(node.inputs.front()));
     if (node.inputs.size() < 2 || !node.inputs[1].isValid()) {
         return quantised; // by its own range: nothing is cut off
     }
@@ -165,7 +170,7 @@ std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
     if (node.op == "FakeQuantize") {
         toLevels(quantised, zeros, index);
     }
-    countCut(quantised, numbersIn(facts.value(node.inputs.front())), zeros, index);
+    countCut(quantised, zeros, index);
     return quantised;
 }
 

@@ -13,6 +13,7 @@ namespace retro::diagnosis
 struct QuantisedValue
 {
     std::vector<double> levels; ///< of each element, row-major; of a quantiser without a scale of its own: its floats
+    std::vector<double> exact;  ///< the same before it was rounded, within the ends of the type; empty: not known
     double least = 0;           ///< level of the type
     double most = 0;
     std::size_t cut = 0;      ///< elements that lie beyond an end by more than a level: those at it are in their place

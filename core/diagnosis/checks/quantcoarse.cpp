@@ -44,8 +44,9 @@ void findCoarse(const Facts& facts, Probe& probe)
         const graph::Node& node = graph.node(id);
         const std::size_t levels = distinctIn(quantised->levels);
         probe.measured(node.name, static_cast<double>(kFewestLevels) / static_cast<double>(levels));
-        // What has few different numbers before it is quantised needs no more levels.
-        if (levels >= kFewestLevels || distinctIn(numbersIn(facts.value(node.inputs.front()))) < kFewestLevels) {
+        // What has few different numbers before it is quantised needs no more levels; those beyond an end of the type
+        // are one: a rectifier may have become that end.
+        if (levels >= kFewestLevels || distinctIn(quantised->exact) < 2 * levels) {
             continue;
         }
         const Statistics& operand = facts.statistics(node.inputs.front());
@@ -73,9 +74,10 @@ void findCoarse(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check quantCoarse{"quant.coarse",
-                        "8 / the number of levels that a quantised value of 16 numbers and more uses: > 1",
+                        "8 / the number of levels that a quantised value of 16 numbers and more uses, where it had at "
+                        "least twice as many different numbers within the ends of its type: > 1",
                         1,
-                        "no quantised models were measured but those with a fault",
+                        "a classifier of 5 classes by 8 bits, one value with 7 levels of 7 numbers: none",
                         Need::Forward,
                         true,
                         findCoarse};

@@ -339,6 +339,13 @@ private slots:
         QVERIFY(hasAll(firstText(coarse), {"warning quantise", "32 values use only 3 levels"}));
         QVERIFY(isDocumented(coarse));
         QVERIFY(isSilent(diagnosed(quantised(2 / 255.0F), row, "quant.coarse")));
+        // A rectifier became the lower end of the type: of what lies above it, nothing is lost.
+        std::vector<float> few(32);
+        for (std::size_t i = 0; i < few.size(); ++i) {
+            few[i] = i < 5 ? static_cast<float>(2 * i + 1) : -0.1F * static_cast<float>(i);
+        }
+        const Asked rectified{{Tensor::of<float>({1, 32}, few)}};
+        QVERIFY(isSilent(diagnosed(quantised(0.25F), rectified, "quant.coarse")));
     }
 
     void aMissingMaskIsNamed()
