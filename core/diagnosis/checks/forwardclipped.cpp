@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -19,7 +20,8 @@ namespace retro::diagnosis
 namespace
 {
 
-/// Section 4.4, forward.clipped: share at the upper bound: > 0.5; > 0.95: base 2.6; e = .9x.
+/// Section 4.4, forward.clipped: share at the upper bound, of elements or of Σ|R| there: > 0.5; > 0.95: base 2.6;
+/// e = .9x.
 constexpr double kMostClipped = 0.5;
 constexpr double kFullyClipped = 0.95;
 constexpr double kFullyClippedBase = 2.6;
@@ -67,6 +69,26 @@ double shareAt(double bound, const Tensor& value)
            static_cast<double>(numbers.size());
 }
 
+/// Share of the relevance of a value that lies where it is at the bound; 0 where none is known, and of gradients.
+double relevanceAt(double bound, const Facts& facts, ValueId value)
+{
+    const Pass& pass = *facts.pass();
+    const Tensor relevance = pass.hasRelevance && !pass.isGradient ? facts.relevance(value) : Tensor();
+    const std::vector<double> numbers = relevance.isValid() ? numbersIn(facts.value(value)) : std::vector<double>();
+    if (numbers.empty() || relevance.shape() != facts.value(value).shape()) {
+        return 0;
+    }
+    const auto at = static_cast<float>(bound);
+    const std::vector<double> shares = numbersIn(relevance);
+    double all = 0;
+    double cut = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        all += std::abs(shares[i]);
+        cut += static_cast<float>(numbers[i]) >= at ? std::abs(shares[i]) : 0;
+    }
+    return all > 0 ? cut / all : 0;
+}
+
 void findClipped(const Facts& facts, Probe& probe)
 {
     const graph::Graph& graph = facts.graph();
@@ -79,7 +101,9 @@ void findClipped(const Facts& facts, Probe& probe)
         if (!value.isValid() || value.size() == 0 || !tensor::isFloating(value.dtype())) {
             continue;
         }
-        const double share = shareAt(*bound, value);
+        const double elements = shareAt(*bound, value);
+        const double relevance = relevanceAt(*bound, facts, node.outputs.front());
+        const double share = std::max(elements, relevance);
         probe.measured(node.name, share);
         if (!(share > kMostClipped)) {
             continue;
@@ -88,13 +112,14 @@ void findClipped(const Facts& facts, Probe& probe)
         const Statistics& operand = facts.statistics(node.inputs.front());
         Finding& finding =
             probe.warning(share > kFullyClipped ? kFullyClippedBase : 2, kClippedEffect * share, facts.place(id));
-        finding.what = fmt::format("cuts {} of its {} outputs off at its upper bound {} {} (its input is {} … {})",
-                                   percentText(share), value.size(), numberText(*bound), which,
-                                   numberText(operand.least), numberText(operand.largest));
+        finding.what = fmt::format(
+            "cuts {} of its {} outputs off at its upper bound {} {} (its input is {} … {}){}", percentText(elements),
+            value.size(), numberText(*bound), which, numberText(operand.least), numberText(operand.largest),
+            relevance > elements ? fmt::format("; {} of Σ|R| lies there", percentText(relevance)) : std::string());
         finding.means = "What lies above the bound looks all the same to what follows; gradients are 0 there.";
         finding.remedy =
             adviceBefore(facts, id, "Look at the scale of the weights before it, or at the scale of the input");
-        finding.numbers = {{"share_at_bound", share}, {"bound", *bound}};
+        finding.numbers = {{"share_at_bound", elements}, {"share_of_sum_abs_R", relevance}, {"bound", *bound}};
         finding.threshold = kMostClipped;
         finding.chart = histogramOf("What it reads, and its upper bound", numbersIn(facts.value(node.inputs.front())),
                                     {*bound}, {-std::numeric_limits<double>::infinity(), *bound});
@@ -113,9 +138,10 @@ SampleCheck clippedCheck(const Facts& facts, NodeId node)
     return [bound](std::span<const double> sample) { return shareAt(*bound, sample) > kMostClipped; };
 }
 
-const Check forwardClipped{"forward.clipped", "share of a Clip at its upper bound, inside of a model",
-                           kMostClipped,      "up to 0.02 (trained), 0 (random weights)",
-                           Need::Forward,     true,
-                           findClipped};
+const Check forwardClipped{
+    "forward.clipped", "share of a Clip, or of Σ|R| there, at its upper bound, inside of a model",
+    kMostClipped,      "up to 0.02 (trained), 0 (random weights)",
+    Need::Forward,     true,
+    findClipped};
 
 } // namespace retro::diagnosis

@@ -33,12 +33,12 @@ SharedGraph between(const std::string& op, float weight, float bias, const Attri
 
 const Asked kRow{{randomTensor({1, 16}, 1, 0.5, 1)}};
 
-/// x → Clip to 0 … 6 → dense layer.
-SharedGraph clipped(float weight)
+/// x → dense layer → Clip to 0 … 6 → dense layer.
+SharedGraph clipped(const Tensor& weight)
 {
     Writer writer;
     const ValueId x = writer.input("x", {1, 16});
-    const ValueId sum = writer.node("Gemm", "before", {x, writer.constant("w", filled({16, 16}, weight))});
+    const ValueId sum = writer.node("Gemm", "before", {x, writer.constant("w", weight)});
     const ValueId y = writer.node(
         "Clip", "clip",
         {sum, writer.constant("low", Tensor::scalar<float>(0)), writer.constant("high", Tensor::scalar<float>(6))});
@@ -251,10 +251,17 @@ private slots:
 
     void valuesThatAreCutOffAreNamed()
     {
-        const Diagnosis found = diagnosed(clipped(10), kRow, "forward.clipped");
+        const Diagnosis found = diagnosed(clipped(filled({16, 16}, 10)), kRow, "forward.clipped");
         QVERIFY(hasAll(firstText(found), {"warning clip", "100 % of its 16 outputs", "upper bound 6"}));
         QVERIFY(isDocumented(found));
-        QVERIFY(isSilent(diagnosed(clipped(0.1F), kRow, "forward.clipped")));
+        QVERIFY(isSilent(diagnosed(clipped(filled({16, 16}, 0.1)), kRow, "forward.clipped")));
+        // Few elements are cut off, and nearly all relevance is there.
+        std::vector<float> few(16 * 16);
+        for (std::size_t i = 0; i < 16; ++i) {
+            few[i * 16 + i] = i < 3 ? 100.0F : 0.01F;
+        }
+        const Diagnosis heavy = diagnosed(clipped(Tensor::of<float>({16, 16}, few)), kRow, "forward.clipped");
+        QVERIFY(hasAll(firstText(heavy), {"warning clip", "19 % of its 16 outputs", "of Σ|R| lies there"}));
     }
 
     void copiesOfAPoolAreTiesByDesign()
