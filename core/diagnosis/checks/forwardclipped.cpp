@@ -117,8 +117,8 @@ void findClipped(const Facts& facts, Probe& probe)
             value.size(), numberText(*bound), which, numberText(operand.least), numberText(operand.largest),
             relevance > elements ? fmt::format("; {} of Σ|R| lies there", percentText(relevance)) : std::string());
         finding.means = "What lies above the bound looks all the same to what follows; gradients are 0 there.";
-        finding.remedy =
-            adviceBefore(facts, id, "Look at the scale of the weights before it, or at the scale of the input");
+        finding.remedy = adviceBefore(
+            facts, id, "Look at the bound, at the scale of the weights before it, and at that of the input");
         finding.numbers = {{"share_at_bound", elements}, {"share_of_sum_abs_R", relevance}, {"bound", *bound}};
         finding.threshold = kMostClipped;
         finding.chart = histogramOf("What it reads, and its upper bound", numbersIn(facts.value(node.inputs.front())),

@@ -19,7 +19,8 @@ using namespace retro;
 std::string missingIn(const engine::LutRun& run, const formats::LutCase& given, lut::Path path)
 {
     std::string missing;
-    for (const auto& [name, values] : given.expected) {
+    for (const auto& expected : given.expected) {
+        const std::string& name = expected.first; // clang captures no structured binding where OpenMP is on
         const bool isDocumented = name.starts_with("events_") || name == "backward.row_scores";
         const bool isThere = std::any_of(run.quantities.begin(), run.quantities.end(),
                                          [&](const engine::LutQuantity& one) { return one.name == name; });
