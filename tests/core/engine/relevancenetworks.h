@@ -204,7 +204,8 @@ inline std::vector<Small> others()
     all.push_back(finished("layer normalization", std::move(norm), y, {{2, 3, 5}}));
     Writer batch = start(x, image);
     const ValueId positive = batch.node("Relu", "in", {x});
-    all.push_back(finished("batch normalization", std::move(batch), batch.batchNorm("layer", positive, 3), {image}));
+    const ValueId normed = batch.batchNorm("layer", positive, 3);
+    all.push_back(finished("batch normalization", std::move(batch), normed, {image}));
     return all;
 }
 
