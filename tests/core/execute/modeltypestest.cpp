@@ -39,14 +39,13 @@ public:
 
     Chain& add(const std::string& op, std::vector<double> constant = {}, graph::Attributes attributes = {})
     {
+        const std::string number = std::to_string(m_count++);
         std::vector<ValueId> inputs{m_last};
         if (!constant.empty()) {
             const auto extent = static_cast<std::int64_t>(constant.size());
-            inputs.push_back(m_builder.addConstant("c" + std::to_string(m_count),
-                                                   Tensor::of<double>({extent}, constant).to(m_type)));
+            inputs.push_back(m_builder.addConstant("c" + number, Tensor::of<double>({extent}, constant).to(m_type)));
         }
-        m_last = m_builder.addOp(op, op + std::to_string(m_count), inputs, "v" + std::to_string(m_count++),
-                                 std::move(attributes));
+        m_last = m_builder.addOp(op, op + number, inputs, "v" + number, std::move(attributes));
         return *this;
     }
     Chain& cast(std::int64_t to, DType type)
@@ -171,7 +170,7 @@ private slots:
         QCOMPARE(numbersOf(result.value(*model->graph().findValue("v1"))),
                  (Numbers{65504, kInfinity, kInfinity, kInfinity}));
         QVERIFY(result.overflow);
-        QCOMPARE(model->graph().node(result.overflow->node).name, std::string("Mul2"));
+        QCOMPARE(model->graph().node(result.overflow->node).name, std::string("Mul1"));
         QCOMPARE(model->graph().value(result.overflow->value).name, std::string("v1"));
         QCOMPARE(result.overflow->type, DType::Float16);
         QCOMPARE(result.overflow->count, std::int64_t{2});
