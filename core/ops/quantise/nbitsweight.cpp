@@ -93,7 +93,6 @@ void widenLevels(const std::uint8_t* from, std::int64_t whole, float zero, float
 using SixteenBytes = std::uint8_t __attribute__((vector_size(16), aligned(1), may_alias));
 using SixteenInts = std::int32_t __attribute__((vector_size(64)));
 using SixteenFloats = float __attribute__((vector_size(64)));
-using PlacedFloats = float __attribute__((vector_size(64), aligned(4), may_alias));
 
 /// The numbers at some places of sixteen.
 [[gnu::target("arch=x86-64-v4")]] inline SixteenFloats lookedUp(SixteenFloats numbers, SixteenInts places)
@@ -115,10 +114,12 @@ using PlacedFloats = float __attribute__((vector_size(64), aligned(4), may_alias
                 __builtin_convertvector(*reinterpret_cast<const SixteenBytes*>(from), SixteenInts);
             const SixteenFloats low = lookedUp(numbers, pairs & 15);
             const SixteenFloats high = lookedUp(numbers, pairs >> 4);
-            *reinterpret_cast<PlacedFloats*>(to) =
+            const SixteenFloats first =
                 __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            *reinterpret_cast<PlacedFloats*>(to + kStep / 2) =
+            const SixteenFloats second =
                 __builtin_shufflevector(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            _mm512_storeu_ps(to, reinterpret_cast<__m512>(first));
+            _mm512_storeu_ps(to + kStep / 2, reinterpret_cast<__m512>(second));
         }
     }
 }

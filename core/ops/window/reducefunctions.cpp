@@ -69,6 +69,13 @@ struct SumSquare
     }
 };
 
+/// An integer result from double: the least number of the type where there is none, as the logarithm of 0.
+template <class T>
+T wholeOf(double result)
+{
+    return std::isfinite(result) ? static_cast<T>(result) : std::numeric_limits<T>::min();
+}
+
 /// √Σ x²; integers through double.
 struct L2
 {
@@ -78,7 +85,7 @@ struct L2
         if constexpr (std::is_floating_point_v<T>) {
             return std::sqrt(SumSquare::value(x, length));
         } else {
-            return static_cast<T>(std::sqrt(static_cast<double>(SumSquare::value(x, length))));
+            return wholeOf<T>(std::sqrt(static_cast<double>(SumSquare::value(x, length))));
         }
     }
     template <class T>
@@ -101,7 +108,7 @@ struct LogSum
         if constexpr (std::is_floating_point_v<T>) {
             return std::log(sum);
         } else {
-            return static_cast<T>(std::log(static_cast<double>(static_cast<T>(sum))));
+            return wholeOf<T>(std::log(static_cast<double>(static_cast<T>(sum))));
         }
     }
     template <class T>
@@ -132,8 +139,7 @@ struct LogSumExp
             return largest + std::log(sum);
         } else {
             const std::vector<double> wide(x, x + length);
-            const double result = value(wide.data(), length);
-            return std::isinf(result) ? std::numeric_limits<T>::min() : static_cast<T>(result);
+            return wholeOf<T>(value(wide.data(), length));
         }
     }
     template <class T>

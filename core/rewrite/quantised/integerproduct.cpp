@@ -351,7 +351,7 @@ std::int64_t columnsOf(const Tensor& weight, bool isConvolution)
 void replaceAll(Dequantiser& to, NodeId id, const Tail& tail, const Grid& grid, ValueId floats, bool isConvolution)
 {
     const Node node = to.draft().node(id);
-    const std::string& weightName = to.draft().value(node.inputs[1]).name;
+    const std::string weightName = to.draft().value(node.inputs[1]).name; // what is added moves the values
     const ValueId scale = to.constant(weightName + ".scale", tail.weightScale);
     const ValueId bias = tail.bias.isValid() ? to.constant(weightName + ".bias", tail.bias) : ValueId();
     const ValueId w = to.floatsOf(node.inputs[1], {scale, operandOf(node, 3), isConvolution ? 0 : kColumns});
