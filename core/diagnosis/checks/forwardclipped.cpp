@@ -102,7 +102,7 @@ void findClipped(const Facts& facts, Probe& probe)
             continue;
         }
         const double elements = shareAt(*bound, value);
-        const double relevance = relevanceAt(*bound, facts, node.outputs.front());
+        const double relevance = elements > 0 ? relevanceAt(*bound, facts, node.outputs.front()) : 0;
         const double share = std::max(elements, relevance);
         probe.measured(node.name, share);
         if (!(share > kMostClipped)) {
@@ -140,7 +140,7 @@ SampleCheck clippedCheck(const Facts& facts, NodeId node)
 
 const Check forwardClipped{
     "forward.clipped", "share of a Clip, or of Σ|R| there, at its upper bound, inside of a model",
-    kMostClipped,      "up to 0.02 (trained), 0 (random weights)",
+    kMostClipped,      "up to 0.02 of elements (trained), 0 (random weights)",
     Need::Forward,     true,
     findClipped};
 
