@@ -5,6 +5,7 @@
 #include "app/common/decodepicture.h"
 #include "core/diagnosis/registry.h"
 #include "core/engine/language/languagequestion.h"
+#include "core/engine/population.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/modelfile.h"
 #include "core/trace/runfile.h"
@@ -27,6 +28,7 @@ struct DiagnoseOptions
     ModelOptions model;
     std::string modelOfRun; ///< --model
     std::string against;
+    std::string labels; ///< file
     std::vector<std::string> againstInputs;
     std::vector<std::string> families;
     std::vector<std::string> checks;
@@ -34,6 +36,7 @@ struct DiagnoseOptions
     std::string failOn;
     bool isDeep = false;
     bool isAll = false;
+    bool isReference = false; ///< of a folder, its first input alone
 };
 
 bool isRunFile(const std::string& path) { return path.ends_with(".retro"); }
@@ -54,11 +57,37 @@ Result<engine::ExplainRequest> diagnosedRequest(const DiagnoseOptions& options, 
 
 using FactsPointer = std::shared_ptr<diagnosis::Facts>;
 
-Result<FactsPointer> factsOfModel(const DiagnoseOptions& options)
+using PopulationPointer = std::shared_ptr<const diagnosis::Population>;
+
+/// What the model says of the inputs of a folder; null where there is none. Their first one is asked about after that.
+Result<PopulationPointer> populationOf(const Context& context, const engine::LoadedModel& model,
+                                       DiagnoseOptions& options)
+{
+    RETRO_TRY(const auto items, engine::findBatch(options.model.question.inputs, *model.graph()));
+    if (!items) {
+        return options.labels.empty() ? Result<PopulationPointer>(PopulationPointer())
+                                      : base::usageError("goes with a folder of inputs (--input FOLDER) or a list",
+                                                         "--labels " + options.labels);
+    }
+    options.model.question.inputs = items->front().sources;
+    if (options.isReference) {
+        return PopulationPointer();
+    }
+    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
+    std::vector<std::int64_t> truth = engine::labelsOfCard(*items, card);
+    if (!options.labels.empty()) {
+        RETRO_TRY(truth, engine::readLabels(options.labels, *items, card));
+    }
+    return engine::populationOf(model, options.model.question, *items, std::move(truth), decodePicture, {},
+                                context.progress());
+}
+
+Result<FactsPointer> factsOfModel(const Context& context, DiagnoseOptions options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(PopulationPointer population, populationOf(context, *model, options));
     RETRO_TRY(const engine::ExplainRequest request, diagnosedRequest(options, *model));
-    return engine::factsOf(model, request);
+    return engine::factsOf(model, request, {}, std::move(population));
 }
 
 /// Of a run and its model: the one that is named, else the one that is found.
@@ -78,7 +107,7 @@ Result<FactsPointer> factsOfRun(const std::string& path, const DiagnoseOptions& 
 }
 
 /// Another model on the same input, the same model on another one, or another run.
-Result<FactsPointer> referenceOf(const DiagnoseOptions& options)
+Result<FactsPointer> referenceOf(const Context& context, const DiagnoseOptions& options)
 {
     if (isRunFile(options.against)) {
         return factsOfRun(options.against, options, false);
@@ -96,7 +125,9 @@ Result<FactsPointer> referenceOf(const DiagnoseOptions& options)
         return base::usageError("beside a recorded run, name another run (.retro) or a model to compare with",
                                 "--against " + options.against);
     }
-    return factsOfModel(other);
+    other.labels.clear();
+    other.isReference = true;
+    return factsOfModel(context, std::move(other));
 }
 
 Result<int> leastLevelOf(const std::string& name)
@@ -160,9 +191,9 @@ Result<void> diagnoseFile(Context& context, const DiagnoseOptions& options)
                                 "--model " + options.modelOfRun);
     }
     RETRO_TRY(const FactsPointer facts,
-              isOfRun ? factsOfRun(options.model.model, options, isNamed) : factsOfModel(options));
+              isOfRun ? factsOfRun(options.model.model, options, isNamed) : factsOfModel(context, options));
     if (!options.against.empty() || !options.againstInputs.empty()) {
-        RETRO_TRY(const FactsPointer reference, referenceOf(options));
+        RETRO_TRY(const FactsPointer reference, referenceOf(context, options));
         facts->setReference(reference);
     }
     RETRO_TRY(const diagnosis::Diagnosis found,
@@ -187,6 +218,8 @@ void addDiagnose(CLI::App& program, Context& context)
     verb->get_option("MODEL")->required(false)->description("Model, or a recorded run (.retro)");
     verb->add_option("--model", options->modelOfRun,
                      "The model of a recorded run, where it is not found: checks of weights then run, too");
+    verb->add_option("--labels", options->labels,
+                     "CSV file (columns file, label): which class each input of a folder has");
     verb->add_option("--against", options->against,
                      "A model, a recorded run or an input that is known to be good: what differs is found, too");
     verb->add_option("--against-input", options->againstInputs, "NAME=FILE of such an input, one of several")

@@ -2,10 +2,12 @@
 #include "core/diagnosis/attentionmaps.h"
 
 #include "core/diagnosis/openedforward.h"
+#include "core/diagnosis/siblings.h"
 #include "core/diagnosis/ways.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace retro::diagnosis
@@ -113,6 +115,28 @@ std::vector<AttentionMap> attentionMapsOf(const Facts& facts)
         }
     }
     return maps;
+}
+
+std::vector<bool> AttentionMap::hiddenKeys() const
+{
+    std::vector<bool> isHidden(static_cast<std::size_t>(shape.back()), true);
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+        isHidden[i % isHidden.size()] = isHidden[i % isHidden.size()] && mean[i] == 0;
+    }
+    return isHidden;
+}
+
+std::vector<std::vector<AttentionMap>> attentionStacks(const Facts& facts)
+{
+    std::map<std::string, std::vector<AttentionMap>> stacks;
+    for (const AttentionMap& map : facts.attentionMaps()) {
+        stacks[stackName(map.name) + " " + tensor::toText(map.shape)].push_back(map);
+    }
+    std::vector<std::vector<AttentionMap>> all;
+    for (auto& [name, maps] : stacks) {
+        all.push_back(std::move(maps));
+    }
+    return all;
 }
 
 } // namespace retro::diagnosis

@@ -20,9 +20,15 @@ struct AttentionMap
     std::size_t rows = 0;         ///< with several keys that no mask hides
     std::size_t rowsOfOneKey = 0; ///< of those: one key has nearly all weight
     std::vector<double> mean;     ///< of all heads and samples, row by row
+
+    /// Keys that no query of any head and sample gives any weight: what a mask hides.
+    [[nodiscard]] std::vector<bool> hiddenKeys() const;
 };
 
 /// All of a pass, in its order, those inside of an operator too. Asked for through Facts::attentionMaps().
 [[nodiscard]] std::vector<AttentionMap> attentionMapsOf(const Facts& facts);
+
+/// Those of one shape whose names differ in nothing but numbers: the layers of one stack, each of at least one.
+[[nodiscard]] std::vector<std::vector<AttentionMap>> attentionStacks(const Facts& facts);
 
 } // namespace retro::diagnosis

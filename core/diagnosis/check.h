@@ -24,7 +24,9 @@ enum class Need : std::uint32_t {
     Inputs = 64,      ///< the data of the inputs
     Reference = 128,  ///< something to compare with
     Evaluation = 256, ///< further passes that somebody asked for (--deep)
-    Weights = 512     ///< of the model, every number of its weights: for an explanation only where they are few
+    Weights = 512,    ///< of the model, every number of its weights: for an explanation only where they are few
+    Folder = 1024,    ///< Sources::population: what the model says of many inputs
+    Labels = 2048     ///< the same, and which class each of them has
 };
 [[nodiscard]] constexpr Need operator|(Need a, Need b)
 {

@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/base/editdistance.h"
+#include "core/diagnosis/population.h"
 #include "core/diagnosis/ranking.h"
 #include "core/diagnosis/registry.h"
 
@@ -88,6 +89,13 @@ std::string missingSource(Need needs, bool isCheap, const Facts& facts, const Op
     }
     if (has(needs, Need::Model) && facts.model() == nullptr) {
         return std::string(kNoModel);
+    }
+    const Population* population = facts.sources().population.get();
+    if (has(needs, Need::Folder | Need::Labels) && population == nullptr) {
+        return "there is one input: give a folder";
+    }
+    if (has(needs, Need::Labels) && !population->hasTruth()) {
+        return population->why.empty() ? "nobody says which class each input has: --labels" : population->why;
     }
     if (has(needs, Need::Weights) && options.isCheapAlone && facts.model()->weightBytes() > kMostWeightBytes) {
         return "the weights are many; diagnose reads them all";

@@ -24,6 +24,7 @@ namespace retro::diagnosis
 struct AttentionMap;
 struct Compared;
 struct ComparedPasses;
+struct Population;
 
 /// Another explanation of the same model: what is not given stays.
 struct Variation
@@ -46,15 +47,16 @@ struct Sources
     std::vector<rewrite::RewriteStep> steps; ///< that made the graph of the pass of it
     std::vector<rewrite::FusedNode> fused;   ///< nodes of the pass that stand for several
     std::optional<formats::ModelCard> card;
-    std::vector<Tensor> inputs;             ///< per graph input, as given; empty: none
-    std::vector<PixelPreparation> pixels;   ///< of inputs that were pictures
-    std::string composite;                  ///< as asked for: a specification
-    bool makesPasses = true;                ///< further passes may be made where a finding asks for them
-    std::optional<std::int64_t> classAsked; ///< the class that somebody asked for
-    bool hasOwnTarget = false;              ///< somebody chose the target
-    bool startsAtScores = false;            ///< nobody did, and relevance starts before the functions of an output
-    PassMaker makePass;                     ///< asked once; empty: there is no pass
-    VariedPassMaker explainAgain;           ///< empty: no further passes can be made
+    std::vector<Tensor> inputs;                   ///< per graph input, as given; empty: none
+    std::vector<PixelPreparation> pixels;         ///< of inputs that were pictures
+    std::shared_ptr<const Population> population; ///< of the folder that the input is the first of; may be null
+    std::string composite;                        ///< as asked for: a specification
+    bool makesPasses = true;                      ///< further passes may be made where a finding asks for them
+    std::optional<std::int64_t> classAsked;       ///< the class that somebody asked for
+    bool hasOwnTarget = false;                    ///< somebody chose the target
+    bool startsAtScores = false;  ///< nobody did, and relevance starts before the functions of an output
+    PassMaker makePass;           ///< asked once; empty: there is no pass
+    VariedPassMaker explainAgain; ///< empty: no further passes can be made
     std::stop_token stop;
 };
 

@@ -17,19 +17,16 @@ namespace
 using graph::Graph;
 using graph::Node;
 
-/// A usual choice, and what it is called.
-struct UsualChoice
-{
-    std::string_view name;
-    std::string_view option;
-};
-
-constexpr UsualChoice kImageNet{"ImageNet's mean and std", "--mean 0.485,0.456,0.406 --std 0.229,0.224,0.225"};
-constexpr UsualChoice kClip{"CLIP's mean and std",
-                            "--mean 0.48145466,0.4578275,0.40821073 --std 0.26862954,0.26130258,0.27577711"};
-constexpr UsualChoice kCifar{"the mean and std of CIFAR", "--mean 0.4914,0.4822,0.4465 --std 0.247,0.2435,0.2616"};
-constexpr UsualChoice kAroundZero{"numbers from -1 to 1", "--mean 0.5 --std 0.5"};
-constexpr UsualChoice kBytes{"pixels from 0 to 255", "--scale 0,255"};
+constexpr std::array kChoices{
+    UsualChoice{"ImageNet's mean and std", "0.485,0.456,0.406", "0.229,0.224,0.225"},
+    UsualChoice{"CLIP's mean and std", "0.48145466,0.4578275,0.40821073", "0.26862954,0.26130258,0.27577711"},
+    UsualChoice{"the mean and std of CIFAR", "0.4914,0.4822,0.4465", "0.247,0.2435,0.2616"},
+    UsualChoice{"numbers from -1 to 1", "0.5", "0.5"}, UsualChoice{.name = "pixels from 0 to 255", .scale = "0,255"}};
+constexpr const UsualChoice& kImageNet = kChoices[0];
+constexpr const UsualChoice& kClip = kChoices[1];
+constexpr const UsualChoice& kCifar = kChoices[2];
+constexpr const UsualChoice& kAroundZero = kChoices[3];
+constexpr const UsualChoice& kBytes = kChoices[4];
 
 constexpr std::int64_t kCifarSide = 32;
 
@@ -247,7 +244,7 @@ std::string_view nameIn(const Graph& graph, std::span<const std::string_view> wo
 
 ExpectedPreparation expected(const UsualChoice& choice, std::string why)
 {
-    return {std::move(why), std::string(choice.name), std::string(choice.option)};
+    return {std::move(why), std::string(choice.name), choice.option()};
 }
 
 /// What sizes, classes and names say.
@@ -280,6 +277,13 @@ std::optional<ExpectedPreparation> byNames(const Graph& graph, const Extents& ex
 }
 
 } // namespace
+
+std::string UsualChoice::option() const
+{
+    return mean.empty() ? fmt::format("--scale {}", scale) : fmt::format("--mean {} --std {}", mean, deviation);
+}
+
+std::span<const UsualChoice> usualChoices() { return kChoices; }
 
 std::optional<ExpectedPreparation> expectedPreparation(const ModelFacts& model, const PixelPreparation& pixels)
 {

@@ -4,7 +4,9 @@
 #include "core/diagnosis/modelfacts.h"
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace retro::diagnosis
 {
@@ -17,6 +19,20 @@ struct PixelPreparation
     double high = 1;       ///< what 255 became, before mean and std
     bool isChosen = false; ///< a card or a person said it; else it is what is usual where nobody does
 };
+
+/// A usual choice of how pixels become numbers.
+struct UsualChoice
+{
+    std::string_view name;          ///< "ImageNet's mean and std"
+    std::string_view mean{};        ///< "0.485,0.456,0.406"; empty: as it is asked for
+    std::string_view deviation{};   ///< likewise
+    std::string_view scale = "0,1"; ///< what 0 and 255 become before that
+
+    /// "--mean 0.5 --std 0.5"
+    [[nodiscard]] std::string option() const;
+};
+/// All of them.
+[[nodiscard]] std::span<const UsualChoice> usualChoices();
 
 /// Another preparation that a model shows to expect.
 struct ExpectedPreparation

@@ -219,9 +219,10 @@ diagnosis::Pass passOf(const std::shared_ptr<const trace::Run>& run, const Loade
 }
 
 std::shared_ptr<Facts> factsOf(const LoadedModelPointer& model, const ExplainRequest& request,
-                               const std::stop_token& stop)
+                               const std::stop_token& stop, std::shared_ptr<const diagnosis::Population> population)
 {
     diagnosis::Sources sources = sourcesOf(*model, request, stop);
+    sources.population = std::move(population);
     sources.explainAgain = variations(model, request, stop);
     const auto facts = std::make_shared<std::weak_ptr<Facts>>();
     sources.makePass = [model, request, stop, facts]() -> Result<diagnosis::Pass> {

@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/diagnosis/diagnosis.h"
+#include "core/diagnosis/population.h"
 #include "core/engine/explain/explain.h"
 #include "core/trace/run.h"
 
@@ -22,8 +23,9 @@ namespace retro::engine
 
 /// Facts of a model and an input. The explanation is made when a check asks for it; where it fails, what can be had
 /// without it is. `request.record` and the like do not matter.
-[[nodiscard]] std::shared_ptr<diagnosis::Facts> factsOf(const LoadedModelPointer& model, const ExplainRequest& request,
-                                                        const std::stop_token& stop = {});
+[[nodiscard]] std::shared_ptr<diagnosis::Facts>
+factsOf(const LoadedModelPointer& model, const ExplainRequest& request, const std::stop_token& stop = {},
+        std::shared_ptr<const diagnosis::Population> population = nullptr);
 /// Facts of an explanation that was made; no check makes another pass of them.
 [[nodiscard]] std::shared_ptr<diagnosis::Facts> factsOf(const LoadedModel& model, const ExplainRequest& request,
                                                         const ExplainResult& result, const std::stop_token& stop = {});

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 
 namespace retro::diagnosis
 {
@@ -20,31 +18,6 @@ constexpr double kMostAboveOfCausal = 1e-6;
 constexpr double kLeakBase = 2.6;
 constexpr double kLeakEffect = 0.5;
 constexpr std::size_t kLeastOfStack = 2;
-
-/// Names that differ in nothing but numbers: "/block#/attn/Softmax".
-std::string stackName(const std::string& name)
-{
-    std::string stack;
-    for (const char letter : name) {
-        if (std::isdigit(static_cast<unsigned char>(letter)) == 0) {
-            stack += letter;
-        }
-    }
-    while (stack.ends_with('_') || stack.ends_with('.')) { // "Softmax_3" beside "Softmax"
-        stack.pop_back();
-    }
-    return stack;
-}
-
-/// By stack: names and shapes that belong together.
-std::map<std::string, std::vector<AttentionMap>> stacksOf(const Facts& facts)
-{
-    std::map<std::string, std::vector<AttentionMap>> stacks;
-    for (const AttentionMap& map : facts.attentionMaps()) {
-        stacks[stackName(map.name) + " " + tensor::toText(map.shape)].push_back(map);
-    }
-    return stacks;
-}
 
 void reportLeak(const Facts& facts, const AttentionMap& map, std::size_t causal, std::size_t all, Probe& probe)
 {
@@ -65,7 +38,7 @@ void reportLeak(const Facts& facts, const AttentionMap& map, std::size_t causal,
 
 void findLeaks(const Facts& facts, Probe& probe)
 {
-    for (const auto& [name, maps] : stacksOf(facts)) {
+    for (const std::vector<AttentionMap>& maps : attentionStacks(facts)) {
         const auto causal = static_cast<std::size_t>(std::ranges::count_if(
             maps, [](const AttentionMap& map) { return map.largestAbove <= kMostAboveOfCausal; }));
         // At least one, and at least half of them (section 4.5).

@@ -15,6 +15,9 @@
     X(modelStride)                                                                                                     \
     X(modelCheckerboard)                                                                                               \
     X(modelSlope)                                                                                                      \
+    X(modelOddOne)                                                                                                     \
+    X(modelSkip)                                                                                                       \
+    X(modelTwins)                                                                                                      \
     X(modelUntrained)                                                                                                  \
     X(inputLayout)                                                                                                     \
     X(inputShape)                                                                                                      \
@@ -23,10 +26,15 @@
     X(inputDrift)                                                                                                      \
     X(inputPadding)                                                                                                    \
     X(inputConcentrated)                                                                                               \
+    X(inputColumns)                                                                                                    \
+    X(dataPreparation)                                                                                                 \
+    X(dataLabels)                                                                                                      \
+    X(dataClasses)                                                                                                     \
     X(targetSquashed)                                                                                                  \
     X(targetRange)                                                                                                     \
     X(targetRank)                                                                                                      \
     X(targetOutput)                                                                                                    \
+    X(targetLabels)                                                                                                    \
     X(forwardNonfinite)                                                                                                \
     X(forwardDead)                                                                                                     \
     X(forwardSaturated)                                                                                                \
@@ -39,8 +47,10 @@
     X(quantCoarse)                                                                                                     \
     X(attentionLeak)                                                                                                   \
     X(attentionSharp)                                                                                                  \
+    X(attentionMask)                                                                                                   \
     X(tokenSink)                                                                                                       \
     X(tokenBehind)                                                                                                     \
+    X(tokenVocabulary)                                                                                                 \
     X(flowCut)                                                                                                         \
     X(flowUnconnected)                                                                                                 \
     X(flowGrowth)                                                                                                      \

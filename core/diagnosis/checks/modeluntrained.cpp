@@ -14,6 +14,10 @@ namespace
 /// alone that says little.
 constexpr std::size_t kLeastLayers = 2;
 constexpr double kUntrainedEffect = 0.1;
+/// Up to this share of a model's BatchNormalizations without statistics: the others show that it was trained.
+constexpr double kMostOfTrained = 0.5;
+constexpr double kForgottenBase = 2.4;
+constexpr double kForgottenEffect = 0.6;
 
 bool isAll(const Tensor& constant, double number)
 {
@@ -29,11 +33,13 @@ struct Untouched
 {
     std::size_t layers = 0;
     std::size_t untouched = 0;
-    std::string first; ///< node
+    std::string first;          ///< node
+    std::string firstUntouched; ///< node
 
     void add(const std::string& node, bool isUntouched)
     {
         first = layers == 0 ? node : first;
+        firstUntouched = isUntouched && untouched == 0 ? node : firstUntouched;
         ++layers;
         untouched += isUntouched ? 1 : 0;
     }
@@ -58,6 +64,26 @@ void reportUntrained(const Facts& facts, const Untouched& which, const std::stri
     finding.action = {"go to weights", {{"node", which.first}}, {}};
 }
 
+/// A trained model in which single normalisations have no statistics.
+void reportForgotten(const Facts& facts, const Untouched& which, Probe& probe)
+{
+    if (which.untouched == 0 || which.layers < kLeastLayers || which.share() > kMostOfTrained) {
+        return;
+    }
+    const std::string& name = which.firstUntouched;
+    Finding& finding = probe.warning(kForgottenBase, kForgottenEffect, {PlaceKind::Node, name, facts.nodeOfPass(name)});
+    finding.what =
+        fmt::format("keeps the mean 0 and the variance 1 that it was made with{}; {} other BatchNormalization "
+                    "{} statistics of the training",
+                    which.untouched == 1 ? "" : fmt::format(", as {} more do", which.untouched - 1),
+                    which.layers - which.untouched, which.layers - which.untouched == 1 ? "has" : "have");
+    finding.means = "It does not normalise what it reads, so layers behind it get other numbers than in the training.";
+    finding.remedy = "Look whether its running mean and variance were loaded from the checkpoint";
+    finding.numbers = {{"share_of_layers", which.share()}, {"layers", static_cast<double>(which.layers)}};
+    finding.threshold = 1;
+    finding.action = {"go to weights", {{"node", name}}, {}};
+}
+
 void findUntrained(const Facts& facts, Probe& probe)
 {
     constexpr std::size_t kMeanSlot = 3;
@@ -79,6 +105,7 @@ void findUntrained(const Facts& facts, Probe& probe)
             biases.add(node.name, isAll(bias, 0));
         }
     }
+    reportForgotten(facts, normalisations, probe);
     reportUntrained(facts, normalisations, "mean 0 and variance 1 in every BatchNormalization", probe);
     reportUntrained(facts, biases, "every bias is 0", probe);
 }

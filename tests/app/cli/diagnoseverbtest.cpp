@@ -184,6 +184,57 @@ private slots:
         QVERIFY2(explained.out.contains("threshold  0.3"), qPrintable(explained.out));
     }
 
+    // A folder and which class each file has: three classes, told apart by three numbers.
+    void aFolderWithLabelsIsAskedAsAWhole()
+    {
+        graph::GraphBuilder builder("three", 17);
+        const ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 3});
+        const std::vector<float> one{1, 0, 0, 0, 1, 0, 0, 0, 1};
+        builder.addOutput(
+            builder.addOp("Gemm", "fc", {x, builder.addConstant("w", Tensor::of<float>({3, 3}, one))}, "scores"));
+        write("three.onnx", std::move(builder).build().value());
+        QVERIFY(QDir(m_folder.path()).mkdir("folder"));
+        std::string right = "File,note,Label\n";
+        std::string moved = "file,label\n";
+        for (std::size_t i = 0; i < 9; ++i) {
+            std::vector<float> row{0.1F, 0.2F, 0.3F};
+            row[i % 3] = 2;
+            const std::string name = std::to_string(i) + ".npy";
+            QVERIFY(tensor::writeNpy(path("folder").toStdString() + "/" + name, Tensor::of<float>({1, 3}, row)).ok());
+            right += "folder/" + name + ",\"a, b\"," + std::to_string(i % 3) + "\n";
+            moved += name + "," + std::to_string((i + 1) % 3) + "\n";
+        }
+        QVERIFY(base::writeFile(path("right.csv").toStdString(), right).ok());
+        QVERIFY(base::writeFile(path("moved.csv").toStdString(), moved).ok());
+        const QStringList asked{"diagnose", path("three.onnx"), "--input", path("folder"), "--only", "data"};
+        const Answer healthy = cli(asked + QStringList{"--labels", path("right.csv")});
+        QVERIFY2(healthy.code == 0 && healthy.out.startsWith("Nothing unusual by 3 checks (2 run)"), qPrintable(healthy.out));
+        const Answer wrong = cli(asked + QStringList{"--labels", path("moved.csv")});
+        RETRO_SAYS(wrong.out, "with labels in another order", "9 of 9 inputs get their class; as given, 0");
+        QVERIFY(cli(asked).out.startsWith("Nothing unusual by 3 checks (1 run)"));
+    }
+
+    void labelsThatDoNotFitAreRefused()
+    {
+        const QString folder = path("folder");
+        const auto asked = [&](const std::string& table) {
+            return base::writeFile(path("bad.csv").toStdString(), table).ok()
+                       ? cli({"diagnose", path("three.onnx"), "--input", folder, "--labels", path("bad.csv")})
+                       : Answer();
+        };
+        const Answer heads = asked("name,class\n0.npy,1\n");
+        RETRO_SAYS(heads.err, "bad.csv", "its first line does not name the columns file and label");
+        const Answer missing = asked("file,label\n0.npy,1\n");
+        RETRO_SAYS(missing.err, "no row of it is of the file 1.npy");
+        const Answer unknown = asked("file,label\n0.npy,mug\n");
+        RETRO_SAYS(unknown.err, "bad.csv, row 2",
+                   "'mug' is neither a label of the model's card nor the number of a class");
+        QCOMPARE(unknown.code, 3);
+        const Answer one = cli({"diagnose", path("bad.onnx"), "--input", path("x.npy"), "--labels", path("bad.csv")});
+        RETRO_SAYS(one.err, "goes with a folder of inputs");
+        QCOMPARE(one.code, 2);
+    }
+
     void modelThatCannotRunSaysWhy()
     {
         const Tensor turned = Tensor::zeros(tensor::DType::Float32, {1, 2, 2, 1});

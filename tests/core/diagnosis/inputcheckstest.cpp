@@ -99,6 +99,16 @@ SharedGraph sideOutput(bool isFirst)
     return writer.finish();
 }
 
+/// A row of numbers → Gemm → Relu → Gemm.
+SharedGraph tableReader()
+{
+    Writer writer;
+    const ValueId w = writer.constant("w", randomTensor({6, 8}, 3, 0.2, 0.5));
+    const ValueId hidden = writer.node("Relu", "relu", {writer.node("Gemm", "fc", {writer.input("x", {1, 6}), w})});
+    writer.output(writer.node("Gemm", "head", {hidden, writer.constant("v", randomTensor({8, 2}, 4))}));
+    return writer.finish();
+}
+
 /// A picture whose class hangs on a bright corner, or on all of it.
 SharedGraph cornerReader(bool isCorner)
 {
@@ -238,6 +248,54 @@ private slots:
         RETRO_MADE(result, engine::explain(*model, request));
         const Diagnosis found = diagnosed(*engine::factsOf(*model, request, *result), "input.concentrated");
         QCOMPARE(found.findings.front().level, Level::Note);
+    }
+
+    void aTableOfManyScalesIsNamed()
+    {
+        formats::ModelCard card;
+        card.vocabulary = {"age", "income", "debt", "rate", "late", "calls"};
+        const Asked raw{{floats({1, 6}, {36, 2955, 2064, 4, 0.8F, 3})}};
+        const Diagnosis found = diagnosed(*withCard(tableReader(), raw, card), "input.columns");
+        QVERIFY(
+            hasAll(firstText(found), {"warning x its columns are on different scales", "column 1 (income) reaches"}));
+        QVERIFY(isDocumented(found));
+        const Asked standardised{{floats({1, 6}, {-1.7F, 0.4F, -0.1F, 2.3F, 0.9F, -0.05F})}};
+        QVERIFY(isSilent(diagnosed(tableReader(), standardised, "input.columns")));
+        const Asked alike{{floats({1, 6}, {120, 80, 255, 33, 200, 99})}};
+        QVERIFY(isSilent(diagnosed(tableReader(), alike, "input.columns")));
+    }
+
+    void labelsThatAreNotOneForEachClassAreNamed()
+    {
+        formats::ModelCard card = pictureCard();
+        card.labels.insert(card.labels.begin(), "background");
+        const Diagnosis found = diagnosed(*withCard(classifier(), picture(-1, 1), card), "target.labels");
+        QVERIFY(hasAll(firstText(found), {"warning fc_out has 4 classes, the labels of the card are 5", "background"}));
+        QVERIFY(isDocumented(found));
+        card.labels.resize(3);
+        QVERIFY(hasAll(firstText(diagnosed(*withCard(classifier(), picture(-1, 1), card), "target.labels")),
+                       {"has 4 classes, the labels of the card are 3", "Some classes have no name"}));
+        QVERIFY(isSilent(diagnosed(*withCard(classifier(), picture(-1, 1), pictureCard()), "target.labels")));
+    }
+
+    void aVocabularyThatLacksWordsIsNamed()
+    {
+        formats::ModelCard card = textCard();
+        const Asked text6 = tokens({1, 2, 0, 0, 0, 0});
+        QVERIFY(isSilent(diagnosed(*withCard(text(), text6, card), "token.vocabulary")));
+        card.vocabulary.erase(card.vocabulary.begin()); // the padding
+        const Diagnosis found = diagnosed(*withCard(text(), text6, card), "token.vocabulary");
+        QVERIFY(
+            hasAll(firstText(found), {"warning tokens is looked up in a table of 8 rows, the vocabulary of the card "
+                                      "has 7 words",
+                                      "are moved"}));
+        QVERIFY(isDocumented(found));
+        // A table that was made longer than the vocabulary is a note.
+        card = textCard();
+        card.vocabulary.pop_back();
+        QCOMPARE(diagnosed(*withCard(text(), text6, card), "token.vocabulary").findings.front().level, Level::Note);
+        card.vocabulary.insert(card.vocabulary.end(), {"g", "h", "i"});
+        QCOMPARE(diagnosed(*withCard(text(), text6, card), "token.vocabulary").findings.front().level, Level::Warning);
     }
 
     void targetBehindASoftmaxIsNamed()

@@ -133,6 +133,40 @@ SharedGraph writtenOutNormOf(const std::vector<float>& scale)
     return writer.finish();
 }
 
+/// Four blocks of a product and a LeakyRelu with these slopes; a block's weights are those of `seeds`.
+SharedGraph stackOf(const std::vector<double>& slopes, const std::vector<unsigned>& seeds)
+{
+    Writer writer;
+    ValueId x = writer.input("x", {1, 8});
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+        const std::string block = "/blocks." + std::to_string(i);
+        const ValueId w = writer.constant("w" + std::to_string(i), randomTensor({8, 8}, seeds[i]));
+        x = writer.node("LeakyRelu", block + "/act", {writer.node("MatMul", block + "/fc", {x, w})},
+                        {{"alpha", slopes[i]}});
+    }
+    writer.output(x);
+    return writer.finish();
+}
+
+/// Blocks that add what they read, times a factor, to what they make of it.
+SharedGraph residualStackOf(const std::vector<float>& factors)
+{
+    Writer writer;
+    ValueId x = writer.node("Relu", "stem", {writer.input("x", {1, 8})});
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        const std::string block = "/layer" + std::to_string(i);
+        const ValueId w = writer.constant("w" + std::to_string(i), randomTensor({8, 8}, static_cast<unsigned>(i)));
+        const ValueId branch = writer.node("Relu", block + "/act", {writer.node("MatMul", block + "/fc", {x, w})});
+        const ValueId skip = factors[i] == 1
+                                 ? x
+                                 : writer.node("Mul", block + "/scaled",
+                                               {x, writer.constant(block + ".factor", floats({1}, {factors[i]}))});
+        x = writer.node("Add", block + "/sum", {branch, skip});
+    }
+    writer.output(x);
+    return writer.finish();
+}
+
 } // namespace
 
 class ModelChecksTest : public QObject
@@ -394,6 +428,74 @@ private slots:
         QVERIFY(isSilent(diagnosed(leaky(0.1), kNoInput, "model.slope")));
     }
 
+    void aLayerUnlikeItsSiblingsIsNoted()
+    {
+        const Diagnosis found = diagnosed(stackOf({0.1, 0.1, 0.4, 0.1}, {1, 2, 3, 4}), kNoInput, "model.odd-one");
+        QVERIFY(hasAll(firstText(found), {"note /blocks.2/act its alpha is 0.4; that of the 3 others like it is 0.1"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(stackOf({0.1, 0.1, 0.1, 0.1}, {1, 2, 3, 4}), kNoInput, "model.odd-one")));
+        // Learned ones all differ, and two others do not say what is usual.
+        QVERIFY(isSilent(diagnosed(stackOf({0.1, 0.2, 0.3, 0.4}, {1, 2, 3, 4}), kNoInput, "model.odd-one")));
+        QVERIFY(isSilent(diagnosed(stackOf({0.1, 0.1, 0.4}, {1, 2, 3}), kNoInput, "model.odd-one")));
+    }
+
+    void namesThatCountNodesAreNoStack()
+    {
+        Writer writer;
+        ValueId x = writer.input("x", {1, 8});
+        for (const double slope : {0.1, 0.1, 0.4, 0.1}) {
+            x = writer.node("LeakyRelu", "LeakyRelu_" + std::to_string(x.index()), {x}, {{"alpha", slope}});
+        }
+        writer.output(x);
+        QVERIFY(isSilent(diagnosed(writer.finish(), kNoInput, "model.odd-one")));
+    }
+
+    void aShortcutThatIsScaledAloneIsNamed()
+    {
+        const Diagnosis found = diagnosed(residualStackOf({1, 1, 0.05F}), kNoInput, "model.skip");
+        QVERIFY(hasAll(firstText(found), {"warning /layer2/scaled scales the shortcut of its residual sum by 0.05; the "
+                                          "2 other residual sums by 1"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(residualStackOf({1, 1, 1}), kNoInput, "model.skip")));
+        QVERIFY(isSilent(diagnosed(residualStackOf({0.5F, 0.5F, 0.5F}), kNoInput, "model.skip")));
+        QVERIFY(isSilent(diagnosed(residualStackOf({0.1F, 0.2F, 0.3F}), kNoInput, "model.skip"))); // learned ones
+        QVERIFY(isSilent(diagnosed(residualStackOf({1, 0.05F}), kNoInput, "model.skip"))); // nobody says what is usual
+    }
+
+    void layersOfTheSameWeightsAreNamed()
+    {
+        const std::vector<double> slopes(4, 0.1);
+        const Diagnosis found = diagnosed(stackOf(slopes, {1, 2, 2, 4}), kNoInput, "model.twins");
+        QVERIFY(hasAll(firstText(found), {"warning /blocks.2/fc has the same weights as /blocks.1/fc, number for "
+                                          "number"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(stackOf(slopes, {1, 2, 3, 4}), kNoInput, "model.twins")));
+        // A stack that was made of one layer, and weights that layers share in the file.
+        const Diagnosis all = diagnosed(stackOf(slopes, {2, 2, 2, 2}), kNoInput, "model.twins");
+        QVERIFY(isSilent(all));
+        QCOMPARE(only(all).largest, 1.0);
+        Writer writer;
+        ValueId x = writer.input("x", {1, 8});
+        const ValueId shared = writer.constant("shared", randomTensor({8, 8}, 1));
+        for (const int i : {0, 1}) {
+            x = writer.node("MatMul", "/blocks." + std::to_string(i) + "/fc", {x, shared});
+        }
+        writer.output(writer.node("MatMul", "/blocks.2/fc", {x, writer.constant("own", randomTensor({8, 8}, 2))}));
+        QVERIFY(isSilent(diagnosed(writer.finish(), kNoInput, "model.twins")));
+    }
+
+    void equalWeightsThatAFileKeepsOnceAreNamed()
+    {
+        Writer writer;
+        ValueId x = writer.input("x", {1, 8});
+        const ValueId first = writer.constant("first", randomTensor({8, 8}, 1));
+        x = writer.node("MatMul", "/blocks.0/fc", {x, first});
+        x = writer.node("MatMul", "/blocks.1/fc", {x, writer.node("Identity", "again", {first})});
+        writer.output(writer.node("MatMul", "/blocks.2/fc", {x, writer.constant("own", randomTensor({8, 8}, 2))}));
+        const Diagnosis found = diagnosed(writer.finish(), kNoInput, "model.twins");
+        QVERIFY(hasAll(firstText(found), {"warning /blocks.1/fc has the same weights as /blocks.0/fc"}));
+    }
+
     // Along with an explanation, not every number of many weights is read; diagnose reads them.
     void manyWeightsAreLeftToDiagnose()
     {
@@ -413,6 +515,26 @@ private slots:
             RETRO_MADE(made, diagnosis::diagnose(diagnosis::Facts(std::move(sources)), options));
             QCOMPARE(made->checksRun(), rows == kMany ? std::size_t{1} : std::size_t{4});
         }
+    }
+
+    void aNormalisationWithoutStatisticsIsNamed()
+    {
+        const auto normalised = [](bool isForgotten) {
+            Writer writer;
+            ValueId x = writer.node("Relu", "relu", {writer.batchNorm("bn1", writer.input("x", {1, 4, 2, 2}), 4)});
+            const auto same = [&writer](const std::string& name, float number) {
+                return writer.constant(name, floats({4}, {number, number, number, number}));
+            };
+            x = isForgotten ? writer.node("BatchNormalization", "bn2",
+                                          {x, same("s", 0.5F), same("b", 0.1F), same("m", 0), same("v", 1)})
+                            : writer.batchNorm("bn2", x, 4);
+            writer.output(x);
+            return writer.finish();
+        };
+        const Diagnosis found = diagnosed(normalised(true), kNoInput, "model.untrained");
+        QVERIFY(hasAll(firstText(found), {"warning bn2 keeps the mean 0 and the variance 1", "1 other"}));
+        QVERIFY(isSilent(diagnosed(normalised(false), kNoInput, "model.untrained")));
+        QVERIFY(isSilent(diagnosed(normalisationOf({1, 1, 1}), kNoInput, "model.untrained"))); // no other says more
     }
 
     void untrainedWeightsAreNoted()

@@ -40,6 +40,29 @@ SharedGraph reading(bool firstIsMasked, bool secondIsMasked, float first)
     return writer.finish();
 }
 
+/// Attentions over six words; each hides the keys of its mask ('#').
+SharedGraph paddedStack(const std::vector<std::string>& masks)
+{
+    Writer writer;
+    const ValueId ids = writer.integers("ids", {1, kTokens});
+    ValueId x = writer.node("Gather", "embedded", {writer.constant("table", randomTensor({kWords, kWidth}, 1)), ids});
+    for (std::size_t block = 0; block < masks.size(); ++block) {
+        const std::string name = "/layers." + std::to_string(block) + "/attn/";
+        std::vector<float> mask;
+        for (const char key : masks[block]) {
+            mask.push_back(key == '#' ? -1e9F : 0);
+        }
+        const ValueId turned = writer.node("Transpose", name + "turned", {x}, {{"perm", Whole{0, 2, 1}}});
+        const ValueId scores = writer.node("MatMul", name + "scores", {x, turned});
+        const ValueId masked =
+            writer.node("Add", name + "masked", {scores, writer.constant(name + "mask", floats({kTokens}, mask))});
+        const ValueId weights = writer.node("Softmax", name + "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
+        x = writer.node("MatMul", name + "mixed", {weights, x});
+    }
+    writer.output(writer.node("MatMul", "head", {x, writer.constant("v", randomTensor({kWidth, kWords}, 7))}));
+    return writer.finish();
+}
+
 Asked textAt(std::int64_t position)
 {
     const std::vector<std::int64_t> ids{1, 2, 3, 4, 0, 2};
@@ -63,6 +86,23 @@ private slots:
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(reading(true, true, 0), textAt(5), "token.sink")));
         QVERIFY(isSilent(diagnosed(reading(true, true, 12), textAt(2), "token.sink"))); // too near
+    }
+
+    void aMaskUnlikeThoseOfTheOtherLayersIsNamed()
+    {
+        const Diagnosis found = diagnosed(paddedStack({"....##", "####..", "....##"}), textAt(2), "attention.mask");
+        QVERIFY(
+            hasAll(firstText(found), {"warning /layers.1/attn/Softmax gives 100 % of its weight to positions 4 … 5, "
+                                      "which the 2 others hide by a mask",
+                                      "Its mask is inverted"}));
+        QVERIFY(isDocumented(found));
+        const Diagnosis missing = diagnosed(paddedStack({"....##", "......"}), textAt(2), "attention.mask");
+        QVERIFY(hasAll(firstText(missing), {"warning /layers.1/attn/Softmax gives ",
+                                            "which /layers.0/attn/Softmax hides", "Its mask is missing"}));
+        QVERIFY(isSilent(diagnosed(paddedStack({"....##", "....##", "....##"}), textAt(2), "attention.mask")));
+        QVERIFY(isSilent(diagnosed(paddedStack({"......", "......"}), textAt(2), "attention.mask")));
+        // One layer that sees less than the others sees no padding.
+        QVERIFY(isSilent(diagnosed(paddedStack({"....##", "..####", "....##"}), textAt(2), "attention.mask")));
     }
 
     void tokensBehindAreNamed()
