@@ -28,11 +28,11 @@ constexpr std::array kOwnFiles{"index.csv"};
 
 bool isInputFile(const fs::path& path)
 {
-    static constexpr std::array<std::string_view, 5> kExtensions{".npy", ".pb", ".png", ".jpg", ".jpeg"};
+    static constexpr std::array<std::string_view, 3> kExtensions{".npy", ".npz", ".pb"};
     std::string extension = path.extension().string();
     std::ranges::transform(extension, extension.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return std::ranges::find(kExtensions, extension) != kExtensions.end();
+    return isPictureFile(path.string()) || std::ranges::find(kExtensions, extension) != kExtensions.end();
 }
 
 Result<std::vector<fs::path>> filesOf(const fs::path& folder)
@@ -49,7 +49,7 @@ Result<std::vector<fs::path>> filesOf(const fs::path& folder)
     }
     std::ranges::sort(files);
     if (files.empty()) {
-        return base::inputError("the folder has no inputs (.npy, .pb, .png, .jpg)", folder.string());
+        return base::inputError("the folder has no inputs (.npy, .npz, .pb, or pictures)", folder.string());
     }
     return files;
 }

@@ -24,7 +24,7 @@ struct BatchItem
 /// Largest list of inputs that is read, in bytes.
 inline constexpr std::uint64_t kMostListBytes = 16ULL << 20U;
 
-/// The inputs that `texts` (as for --input) stand for when one of them is a folder (its .npy, .pb, .png, .jpg and .jpeg
+/// The inputs that `texts` (as for --input) stand for when one of them is a folder (its .npy, .npz, .pb and pictures
 /// files, in the order of their names) or `@list.txt` (a file per line, relative to the list; empty lines and those
 /// that begin with # do not count). Nothing when none of them is. Errors (Input): a folder or list without inputs, a
 /// list that cannot be read; (Usage): more than one folder or list.
