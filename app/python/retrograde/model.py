@@ -215,8 +215,9 @@ class Model:
         """Relevance of every value for one input, or for a batch of them (first axis).
 
         x: an array, a tensor (PyTorch, DLPack) or the name of a file (.npy, .npz, .pb, .txt, a picture; also "zeros"
-            and "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares them.
-            Floating types become that of the pass. Masks, positions and pasts of a language model may be left out.
+            and "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares
+            them. Floating types become that of the pass. Masks, positions and pasts of a language model may be left
+            out.
         target: a class (number or label), "argmax", "VALUE:i,j", or a list of them: relevance then starts at each, in
             every sample. A class for each sample of a batch: ["sample=0,class=3", "sample=1,class=5"]. Default: the
             model card's, else argmax, by sample.
