@@ -7,6 +7,7 @@
 #include "core/base/jsonout.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/explain/runforward.h"
+#include "core/engine/explain/valuepatterns.h"
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/input/picturedecode.h"
 #include "core/engine/language/filledinputs.h"
@@ -32,6 +33,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -257,6 +259,24 @@ std::vector<std::string> Model::outputs() const
 {
     std::vector<std::string> found;
     for (const base::ValueId id : m_loaded->graph()->outputs()) {
+        found.push_back(m_loaded->graph()->value(id).name);
+    }
+    return found;
+}
+
+std::vector<std::string> Model::operators() const
+{
+    std::set<std::string> found;
+    for (const graph::Node& node : m_loaded->read->nodes()) {
+        found.insert(node.op);
+    }
+    return {found.begin(), found.end()};
+}
+
+std::vector<std::string> Model::named(const std::string& pattern) const
+{
+    std::vector<std::string> found;
+    for (const base::ValueId id : valueOf(engine::valuesMatching(*m_loaded->graph(), std::array{pattern}))) {
         found.push_back(m_loaded->graph()->value(id).name);
     }
     return found;

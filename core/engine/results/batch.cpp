@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/model/uniquenames.h"
+#include "core/formats/picturefile.h"
 
 #include <fmt/format.h>
 
@@ -28,11 +29,11 @@ constexpr std::array kOwnFiles{"index.csv"};
 
 bool isInputFile(const fs::path& path)
 {
-    static constexpr std::array<std::string_view, 3> kExtensions{".npy", ".npz", ".pb"};
+    static const std::vector<std::string> kExtensions = inputEndings();
     std::string extension = path.extension().string();
     std::ranges::transform(extension, extension.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return isPictureFile(path.string()) || std::ranges::find(kExtensions, extension) != kExtensions.end();
+    return std::ranges::find(kExtensions, extension) != kExtensions.end();
 }
 
 Result<std::vector<fs::path>> filesOf(const fs::path& folder)
@@ -103,6 +104,13 @@ std::vector<BatchItem> itemsOf(const std::vector<fs::path>& files, const std::ve
 }
 
 } // namespace
+
+std::vector<std::string> inputEndings()
+{
+    std::vector<std::string> endings{".npy", ".npz", ".pb"};
+    endings.insert(endings.end(), formats::kPictureEndings.begin(), formats::kPictureEndings.end());
+    return endings;
+}
 
 Result<std::optional<std::vector<BatchItem>>> findBatch(const std::vector<std::string>& texts,
                                                         const graph::Graph& graph)
