@@ -18,11 +18,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Literal, TypedDict, Union
+from typing import Any, Literal, TypedDict, Union
 
 Text = Union[str, float, "os.PathLike[str]"]
 Texts = Union[Text, Sequence[Text]]
 
+'''
+TAIL = '''
+
+class Question(ExplainKeywords, total=False):
+    """Of `Model.each`: what `Model.explain` has as arguments, too."""
+
+    target: Any
+    composite: Any
+    start: Any
+    engine: Literal["promise", "compiled", "oracle"]
+    precision: Literal["auto", "float", "double"]
+    record: bool | None
+    copy: bool
+
+
+class LoadAndExplain(LoadKeywords, Question, total=False):
+    """Of `explain`."""
+
+    name: str
+    card: Text
+    progress: Any
 '''
 OWN = {"target", "composite", "start", "engine", "precision"}  # arguments of explain
 
@@ -54,7 +75,7 @@ def text():
     load = fields(row for row in rows if row[3])
     explain = fields(row for row in rows if not row[3] and row[0] not in OWN)
     return (f'{HEAD}\nclass LoadKeywords(TypedDict, total=False):\n    """Of `load`."""\n\n{load}\n\n'
-            f'class ExplainKeywords(TypedDict, total=False):\n    """Of `explain`."""\n\n{explain}')
+            f'class ExplainKeywords(TypedDict, total=False):\n    """Of `Model.explain`."""\n\n{explain}{TAIL}')
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from .run import Run
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .keywords import ExplainKeywords, LoadKeywords
+    from .keywords import ExplainKeywords, LoadAndExplain, LoadKeywords, Question
 
 Progress = Callable[[str, int, int], object]
 
@@ -308,7 +308,7 @@ class Model:
         return sent(run)
 
     def each(self, inputs: Any, *, jobs: int = 1, progress: bool | Progress | None = None,
-             **question: Any) -> Iterator[Run]:
+             **question: Unpack[Question]) -> Iterator[Run]:
         """Explains many inputs, one after the other; a Run each, in their order, with `run.name`.
 
         inputs: a folder (its pictures and arrays, by name), or whatever gives one input after the other, as explain()
@@ -323,7 +323,8 @@ class Model:
         """
         given, total = inputs_of(inputs)
         told = listener(progress)
-        runs = self._in_turn(given, question) if jobs <= 1 else in_processes(self, given, jobs, question)
+        asked = dict(question)
+        runs = self._in_turn(given, asked) if jobs <= 1 else in_processes(self, given, jobs, asked)
         for done, run in enumerate(runs, 1):
             if told is not None:
                 told("inputs", done, total)
@@ -539,16 +540,17 @@ def table(runs: Iterable[Run]) -> list[dict[str, Any]]:
     return rows
 
 
-def explain(model: Any, x: Any, *, example: Any = None, **options: Any) -> Run:
+def explain(model: Any, x: Any, *, example: Any = None, **options: Unpack[LoadAndExplain]) -> Run:
     """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
     example is given. Relevance starts with the score itself, and under rules of gradients with start="one", which
     is what a plain gradient has (captum, torch.autograd). Returns a Run. Raises what both raise."""
-    of_model = {key: options.pop(key) for key in [*options] if key in _model_options()}
+    asked: dict[str, Any] = dict(options)
+    of_model = {key: asked.pop(key) for key in [*asked] if key in _model_options()}
     if hasattr(model, "state_dict") and example is None:
         example = tuple(x.values()) if isinstance(x, Mapping) else x
     if hasattr(model, "state_dict") and not isinstance(model, Model) and isinstance(x, Mapping):
         x = list(x.values())
-    return load(model, example, **of_model).explain(x, **options)
+    return load(model, example, **of_model).explain(x, **asked)
 
 
 def _model_options() -> set[str]:
