@@ -164,7 +164,16 @@ nb::dict Run::checkpoints() const
 
 nb::tuple Run::target() const
 {
-    const engine::ResolvedTarget& target = m_result.asked ? *m_result.asked : m_result.target; // under a condition
+    constexpr std::int64_t kNoTarget = -2;                                              // in this sample
+    engine::ResolvedTarget target = m_result.asked ? *m_result.asked : m_result.target; // under a condition
+    for (const engine::ResolvedTarget& other : m_result.alsoTargets) {
+        for (std::size_t i = 0; other.value == target.value && i < target.index.size(); ++i) {
+            if (target.index[i] == kNoTarget && i < other.index.size()) {
+                target.index[i] = other.index[i]; // a class per sample
+                target.logit[i] = other.logit[i];
+            }
+        }
+    }
     return nb::make_tuple(m_result.model->graph().value(target.value).name, target.index, target.logit);
 }
 

@@ -174,7 +174,8 @@ class Run:
     @property
     def target(self) -> tuple[str, list[int], list[float]]:
         """(value, index within each sample, score of each sample); index −1 = the whole value, −2 = none in this
-        sample. Of several targets the first; summary["target"] has them all."""
+        sample. Of several targets in a sample the first; summary["target"] has them all. Under a condition what was
+        asked for."""
         return self._native.target()
 
     @property
