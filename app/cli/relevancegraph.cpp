@@ -45,10 +45,12 @@ struct PeerRun
 {
     std::vector<tensor::Tensor> outputs; ///< in the order that was asked for; empty where it did not run
     std::string absent;                  ///< why it did not run
+    bool isMissing = false;              ///< as there is none
     std::string version;
 };
 
-constexpr int kAbsent = 77;
+constexpr int kAbsent = 77;  ///< it does not run this model itself
+constexpr int kMissing = 78; ///< there is none
 constexpr const char* kScript = R"(
 import json, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
@@ -57,7 +59,7 @@ try:
     import onnxruntime
 except ImportError as error:
     print(error, file=sys.stderr)
-    sys.exit(77)
+    sys.exit(78)
 asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -154,8 +156,8 @@ std::optional<int> runPython(const std::filesystem::path& folder)
 }
 
 /// Runs an ONNX file in onnxruntime, on one thread of the CPU, by the Python that RETROGRADE_PYTHON names, else
-/// `python3`. A Python without onnxruntime is no error, nor is an onnxruntime that does not even run `model`, which the
-/// graph is of. Errors: Engine (it refuses the graph, in its words), Output.
+/// `python3`. An onnxruntime that does not even run `model`, which the graph is of, is no error; one that is missing
+/// is none either, and is said. Errors: Engine (it refuses the graph, in its words), Output.
 Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::filesystem::path& model,
                                  const std::vector<std::string>& inputNames, const std::vector<tensor::Tensor>& inputs,
                                  const std::vector<std::string>& outputs)
@@ -175,8 +177,9 @@ Result<PeerRun> runInOnnxruntime(const std::filesystem::path& file, const std::f
     const std::optional<int> code = runPython(folder.path());
     PeerRun run;
     const std::string said = textIn(folder.path() / "said");
-    if (!code || *code == kAbsent || *code == 127) {
+    if (!code || *code == kAbsent || *code == kMissing || *code == 127) {
         run.absent = said.empty() ? "python3 could not be started" : said;
+        run.isMissing = code != kAbsent;
         return run;
     }
     if (*code != 0) {
@@ -209,6 +212,7 @@ struct Checked
     std::vector<engine::RelevanceGraphDifference> there;
     std::string version; ///< of onnxruntime
     std::string absent;  ///< why it did not run
+    bool isMissing = false;
 
     [[nodiscard]] bool holds() const
     {
@@ -259,6 +263,7 @@ Result<Checked> checked(const std::string& file, const engine::LoadedModelPointe
     }
     all.version = peer.version;
     all.absent = peer.absent;
+    all.isMissing = peer.isMissing;
     return all;
 }
 
@@ -352,7 +357,13 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     if (options.check) {
         RETRO_TRY(request.inputs, question.inputs.empty() ? randomInputs(model, loaded, made) : model.resolve(*loaded));
         RETRO_TRY(found, checked(question.graphOut, loaded, request, made));
-        context.exitCode = found.holds() ? context.exitCode : 1;
+        context.exitCode = found.holds() && !found.isMissing ? context.exitCode : 1;
+        if (!found.absent.empty()) {
+            warn({"the graph was not checked in onnxruntime: " + found.absent +
+                  (found.isMissing ? "; install onnxruntime for python3, or name a Python that has it by "
+                                     "RETROGRADE_PYTHON"
+                                   : "")});
+        }
     }
     if (context.json) {
         context.answer(jsonOf(question.graphOut, made, found));
@@ -368,9 +379,6 @@ Result<void> writeExplainer(Context& context, const ModelOptions& model, const R
     }
     sayDifferences(context, "run here", found.here);
     sayDifferences(context, "in onnxruntime " + found.version, found.there);
-    if (!found.absent.empty()) {
-        context.say("check        onnxruntime did not run: " + found.absent);
-    }
     return {};
 }
 

@@ -98,7 +98,7 @@ private:
         const fs::path file = m_folder / (m_names[id.index()] + ".npy");
         m_list.push_back({{"value", value.name},
                           {"node", isComputed ? m_graph->labelOf(node) : std::string()},
-                          {"module", isComputed ? engine::moduleOf(m_graph->node(node)) : std::string()},
+                          {"module", isComputed ? graph::moduleOf(m_graph->node(node)) : std::string()},
                           {"type", tensor::nameOf(tensor.dtype())},
                           {"shape", tensor.shape()},
                           {"file", file.string()}});

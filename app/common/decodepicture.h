@@ -11,7 +11,7 @@
 namespace retro::app
 {
 
-/// Decodes a .png or .jpg with Qt, as engine::PictureDecoder says. Errors (Input): as views::decodePicture().
+/// As engine::decodePicture(), and pictures that are built into the program (":/…").
 [[nodiscard]] base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path, bool asStored = false);
 
 /// The picture that an input tensor stands for, first sample; null when it has no picture's shape.

@@ -2,11 +2,8 @@
 #include "app/python/arrays.h"
 
 #include "app/python/errors.h"
-#include "core/formats/picturefile.h"
 
 #include <fmt/format.h>
-
-#include <png.h>
 
 #include <algorithm>
 #include <array>
@@ -99,61 +96,6 @@ Tensor copied(const Tensor& view)
     return std::move(buffer).freeze();
 }
 
-struct PngReader
-{
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
-    png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
-    std::FILE* file = nullptr;
-
-    PngReader() = default;
-    PngReader(const PngReader&) = delete;
-    PngReader& operator=(const PngReader&) = delete;
-    ~PngReader()
-    {
-        png_destroy_read_struct(&png, &info, nullptr);
-        if (file != nullptr) {
-            std::fclose(file);
-        }
-    }
-};
-
-/// False where the file is no PNG, or breaks off. No object with a destructor may be made in here: libpng jumps out.
-bool decodePng(PngReader& reader, bool asStored, std::vector<std::uint8_t>& rgb, std::vector<png_bytep>& rows,
-               int& width, int& height)
-{
-    if (setjmp(png_jmpbuf(reader.png)) != 0) {
-        return false;
-    }
-    png_init_io(reader.png, reader.file);
-    png_set_user_limits(reader.png, 1U << 15U, 1U << 15U);
-    png_read_info(reader.png, reader.info);
-    png_set_expand(reader.png);
-    png_set_strip_16(reader.png);
-    png_set_gray_to_rgb(reader.png);
-    const bool isSeeThrough = (png_get_color_type(reader.png, reader.info) & PNG_COLOR_MASK_ALPHA) != 0 ||
-                              png_get_valid(reader.png, reader.info, PNG_INFO_tRNS) != 0;
-    if (isSeeThrough && asStored) {
-        png_set_strip_alpha(reader.png);
-    } else if (isSeeThrough) { // as the window shows it: on white
-        png_color_16 white{0, 255, 255, 255, 255};
-        png_set_background(reader.png, &white, PNG_BACKGROUND_GAMMA_SCREEN, 0, 1.0);
-    }
-    png_set_interlace_handling(reader.png);
-    png_read_update_info(reader.png, reader.info);
-    width = static_cast<int>(png_get_image_width(reader.png, reader.info));
-    height = static_cast<int>(png_get_image_height(reader.png, reader.info));
-    if (png_get_rowbytes(reader.png, reader.info) != static_cast<std::size_t>(width) * 3) {
-        return false;
-    }
-    rgb.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
-    rows.resize(static_cast<std::size_t>(height));
-    for (std::size_t y = 0; y < rows.size(); ++y) {
-        rows[y] = rgb.data() + y * static_cast<std::size_t>(width) * 3;
-    }
-    png_read_image(reader.png, rows.data());
-    return true;
-}
-
 } // namespace
 
 Tensor tensorOf(const AnyArray& array, bool copies)
@@ -206,33 +148,6 @@ nb::object arrayOf(const Tensor& tensor)
     static_cast<void>(held.release());
     return nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, rank, shape.data(), owner, strides.data(),
                                                    type.value_or(*theirTypeOf(DType::Float32))));
-}
-
-base::Result<engine::PixelArray> readPng(const std::filesystem::path& path, bool asStored)
-{
-    PngReader reader;
-    reader.file = std::fopen(path.c_str(), "rb");
-    if (reader.file == nullptr) {
-        return base::inputError("there is no such file; check the path", path.string());
-    }
-    if (path.extension() != ".png" && path.extension() != ".PNG") {
-        return base::inputError("in Python only .png is read; open the picture with another library and give its "
-                                "pixels: model.picture(array)",
-                                path.string());
-    }
-    engine::PixelArray picture;
-    std::vector<png_bytep> rows;
-    png_set_error_fn(
-        reader.png, nullptr, [](png_structp png, png_const_charp) { png_longjmp(png, 1); },
-        [](png_structp, png_const_charp) {});
-    if (!decodePng(reader, asStored, picture.rgb, rows, picture.width, picture.height)) {
-        return base::inputError("the file is no PNG picture, or breaks off", path.string());
-    }
-    const auto facts = formats::pictureFile(path);
-    if (!asStored && facts && facts->orientation > 1) {
-        return picture.turned(facts->orientation);
-    }
-    return picture;
 }
 
 } // namespace retro::python

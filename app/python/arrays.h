@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/input/pictureinput.h"
 #include "core/tensor/tensor.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-
-#include <filesystem>
 
 namespace retro::python
 {
@@ -22,8 +19,5 @@ using AnyArray = nanobind::ndarray<nanobind::ro, nanobind::device::cpu>;
 /// A read-only array of numpy over the memory of a tensor, which it keeps alive; strides are those of the tensor.
 /// bfloat16 and types of at most 8 bits with a fraction, which numpy does not have, become float32 (a copy).
 [[nodiscard]] nanobind::object arrayOf(const tensor::Tensor& tensor);
-
-/// Pixels of a PNG file: 8 bits per sample, RGB. Errors: Input.
-[[nodiscard]] base::Result<engine::PixelArray> readPng(const std::filesystem::path& path, bool asStored);
 
 } // namespace retro::python

@@ -7,7 +7,9 @@
 #include "core/base/jsonout.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/explain/runforward.h"
+#include "core/engine/explain/valuepatterns.h"
 #include "core/engine/input/fittedinput.h"
+#include "core/engine/input/picturedecode.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/engine/language/languagepage.h"
 #include "core/engine/language/languagequestion.h"
@@ -31,6 +33,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -208,7 +211,7 @@ std::shared_ptr<Model> Model::load(const std::string& path, const Options& optio
 {
     const nb::gil_scoped_release unlocked;
     const Question question = questionOf(options, true);
-    const auto read = [&] { return engine::loadModel(path, question, readPng); };
+    const auto read = [&] { return engine::loadModel(path, question, engine::decodePicture); };
     return std::make_shared<Model>(valueOf(base::caught(read)));
 }
 
@@ -256,6 +259,24 @@ std::vector<std::string> Model::outputs() const
 {
     std::vector<std::string> found;
     for (const base::ValueId id : m_loaded->graph()->outputs()) {
+        found.push_back(m_loaded->graph()->value(id).name);
+    }
+    return found;
+}
+
+std::vector<std::string> Model::operators() const
+{
+    std::set<std::string> found;
+    for (const graph::Node& node : m_loaded->read->nodes()) {
+        found.insert(node.op);
+    }
+    return {found.begin(), found.end()};
+}
+
+std::vector<std::string> Model::named(const std::string& pattern) const
+{
+    std::vector<std::string> found;
+    for (const base::ValueId id : valueOf(engine::valuesMatching(*m_loaded->graph(), std::array{pattern}))) {
         found.push_back(m_loaded->graph()->value(id).name);
     }
     return found;
@@ -350,8 +371,8 @@ std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, 
             continue;
         }
         if (nb::isinstance<nb::str>(one)) {
-            inputs.push_back(valueOf(
-                engine::readInput(nb::cast<std::string>(one), graph, graph.inputs()[i], options, readPng, card)));
+            inputs.push_back(valueOf(engine::readInput(nb::cast<std::string>(one), graph, graph.inputs()[i], options,
+                                                       engine::decodePicture, card)));
             continue;
         }
         AnyArray array;
@@ -483,7 +504,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
         const std::scoped_lock one(m_one);
         const engine::LoadedModelPointer model = runnable(question);
         const auto pass = [&]() -> base::Result<void> {
-            RETRO_TRY(const auto asked, engine::languageQuestion(*model, question, readPng));
+            RETRO_TRY(const auto asked, engine::languageQuestion(*model, question, engine::decodePicture));
             if (!asked) {
                 return base::usageError("a text is wanted: text=, or ids=");
             }
@@ -497,7 +518,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
             RETRO_TRY(report, engine::reportOf(*asked, *model, question, made));
             RETRO_CHECK(engine::addAttention(*asked, question, request, made, wish, report, listener.token()));
             RETRO_CHECK(engine::addPositions(*asked, *m_explainer, question, request, report, listener.token(), wish));
-            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, made, readPng, report,
+            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, made, engine::decodePicture, report,
                                               listener.token(), wish));
             run = std::make_shared<Run>(model, std::move(request), std::move(made));
             return {};

@@ -40,6 +40,10 @@ public:
     [[nodiscard]] std::vector<std::string> outputs() const;
     [[nodiscard]] const engine::LoadedModelPointer& loaded() const { return m_loaded; }
 
+    /// The operators of the file, each once.
+    [[nodiscard]] std::vector<std::string> operators() const;
+    /// The values that a pattern names (engine::valuesMatching). Throws Refused (Usage).
+    [[nodiscard]] std::vector<std::string> named(const std::string& pattern) const;
     /// Writes the graph as it was read, in the format of the ending. Throws Refused (Input, Output).
     void write(const std::string& path) const;
     /// The same model without these rewrites; itself where it has none of them. Throws Refused (Usage).

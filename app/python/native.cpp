@@ -3,6 +3,7 @@
 #include "app/python/errors.h"
 #include "app/python/model.h"
 #include "app/python/run.h"
+#include "core/engine/results/batch.h"
 #include "core/ops/threads.h"
 
 #include <nanobind/nanobind.h>
@@ -27,6 +28,8 @@ void addModel(nb::module_& module)
         .def_prop_ro("labels", &Model::labels)
         .def_prop_ro("inputs", &Model::inputs)
         .def_prop_ro("outputs", &Model::outputs)
+        .def_prop_ro("operators", &Model::operators)
+        .def("named", &Model::named)
         .def("write", &Model::write)
         .def("without", &Model::without)
         .def("picture", &Model::picture)
@@ -40,6 +43,15 @@ void addModel(nb::module_& module)
 
 void addRun(nb::module_& module)
 {
+    nb::class_<Recorded>(module, "Recorded")
+        .def_static("open", &Recorded::open)
+        .def("contents", &Recorded::contents)
+        .def("audit", &Recorded::audit)
+        .def("compare", &Recorded::compare)
+        .def("compare_file", &Recorded::compareFile)
+        .def("history", &Recorded::history)
+        .def("visits", &Recorded::visits)
+        .def("save", &Recorded::save);
     nb::class_<Run>(module, "Run")
         .def("names", &Run::names)
         .def("input_names", &Run::inputNames)
@@ -52,18 +64,12 @@ void addRun(nb::module_& module)
         .def("target", &Run::target)
         .def("composite", &Run::composite)
         .def("warnings", &Run::warnings)
-        .def("is_recorded", &Run::isRecorded)
+        .def("recorded", &Run::recorded)
         .def("preparation", &Run::preparation)
         .def("words", &Run::words)
         .def("summary", &Run::summary)
-        .def("audit", &Run::audit)
         .def("diagnose", &Run::diagnose, nb::arg("against").none(), nb::arg("families"), nb::arg("checks"),
-             nb::arg("deep"))
-        .def("compare", &Run::compare)
-        .def("compare_file", &Run::compareFile)
-        .def("history", &Run::history)
-        .def("visits", &Run::visits)
-        .def("save", &Run::save);
+             nb::arg("deep"));
 }
 
 } // namespace
@@ -73,6 +79,7 @@ NB_MODULE(_native, module)
     translateErrors();
     module.attr("version") = RETRO_VERSION;
     module.def("options", &describeOptions);
+    module.def("input_endings", &retro::engine::inputEndings);
     module.def("set_threads", &retro::ops::setThreads);
     module.def("threads", &retro::ops::threads);
     addModel(module);

@@ -13,10 +13,13 @@
 #include "core/trace/ledgersummary.h"
 #include "core/trace/runfile.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace retro::python
@@ -83,7 +86,11 @@ nb::dict byName(const graph::Graph& graph, std::span<const base::ValueId> values
 
 Run::Run(engine::LoadedModelPointer model, engine::ExplainRequest request, engine::ExplainResult result)
     : m_model(std::move(model)), m_request(std::move(request)), m_result(std::move(result))
-{}
+{
+    if (m_result.run) {
+        m_recorded = std::make_shared<Recorded>(m_result.run, m_model);
+    }
+}
 
 std::vector<std::string> Run::names() const
 {
@@ -157,8 +164,17 @@ nb::dict Run::checkpoints() const
 
 nb::tuple Run::target() const
 {
-    return nb::make_tuple(m_result.model->graph().value(m_result.target.value).name, m_result.target.index,
-                          m_result.target.logit);
+    constexpr std::int64_t kNoTarget = -2;                                              // in this sample
+    engine::ResolvedTarget target = m_result.asked ? *m_result.asked : m_result.target; // under a condition
+    for (const engine::ResolvedTarget& other : m_result.alsoTargets) {
+        for (std::size_t i = 0; other.value == target.value && i < target.index.size(); ++i) {
+            if (target.index[i] == kNoTarget && i < other.index.size()) {
+                target.index[i] = other.index[i]; // a class per sample
+                target.logit[i] = other.logit[i];
+            }
+        }
+    }
+    return nb::make_tuple(m_result.model->graph().value(target.value).name, target.index, target.logit);
 }
 
 nb::tuple Run::preparation() const
@@ -182,21 +198,6 @@ std::vector<std::string> Run::words(const std::string& input) const
 
 std::string Run::summary() const { return engine::summaryJson(*m_model, m_request, m_result).dump(); }
 
-const std::shared_ptr<const trace::Run>& Run::recorded() const
-{
-    if (!m_result.run) {
-        throw Refused(base::usageError("this explanation was not recorded; explain with record=True and the promise "
-                                       "engine"));
-    }
-    return m_result.run;
-}
-
-std::string Run::audit() const
-{
-    const trace::Run& run = *recorded();
-    return trace::ledgerJson(run, trace::summarise(run)).dump();
-}
-
 std::string Run::diagnose(const Run* against, const std::vector<std::string>& families,
                           const std::vector<std::string>& checks, bool isDeep) const
 {
@@ -217,37 +218,80 @@ std::string Run::diagnose(const Run* against, const std::vector<std::string>& fa
         .dump();
 }
 
-std::string Run::compare(const Run& other, double tolerance) const
+Recorded::Recorded(std::shared_ptr<const trace::Run> run, engine::LoadedModelPointer model)
+    : m_run(std::move(run)), m_model(std::move(model))
+{}
+
+std::shared_ptr<Recorded> Recorded::open(const std::string& path)
 {
-    const engine::ComparedSide a{m_model->name, recorded(), {}};
-    const engine::ComparedSide b{other.m_model->name, other.recorded(), {}};
+    const nb::gil_scoped_release unlocked;
+    return std::make_shared<Recorded>(valueOf(base::caught([&] { return trace::readRun(path); })), nullptr);
+}
+
+nb::dict Recorded::contents() const
+{
+    const graph::Graph& graph = *m_run->graph;
+    const std::vector<tensor::Tensor> relevance = engine::finalRelevance(*m_run);
+    nb::dict reached;
+    for (std::size_t i = 0; i < relevance.size(); ++i) {
+        if (relevance[i].isValid()) {
+            reached[graph.values()[i].name.c_str()] = arrayOf(relevance[i]);
+        }
+    }
+    const auto valuesOf = [&](std::span<const base::ValueId> wanted) {
+        std::vector<tensor::Tensor> found;
+        std::ranges::transform(wanted, std::back_inserter(found),
+                               [this](base::ValueId id) { return m_run->values[id.index()]; });
+        return byName(graph, wanted, found);
+    };
+    const trace::RunFacts& facts = m_run->facts;
+    const trace::InputFacts input = facts.input.value_or(trace::InputFacts());
+    nb::dict found;
+    found["model"] = facts.modelName;
+    found["relevance"] = reached;
+    found["inputs"] = valuesOf(graph.inputs());
+    found["outputs"] = valuesOf(graph.outputs());
+    found["target"] = nb::make_tuple(graph.value(facts.targetValue).name, facts.targetIndex, facts.targetLogit);
+    found["composite"] = facts.composite;
+    found["labels"] = facts.labels;
+    found["numbers"] = nb::cast(facts.numbers);
+    found["preparation"] = nb::make_tuple(input.layout, input.mean, input.deviation, input.scale[0], input.scale[1]);
+    found["words"] = input.words;
+    return found;
+}
+
+std::string Recorded::audit() const { return trace::ledgerJson(*m_run, trace::summarise(*m_run)).dump(); }
+
+std::string Recorded::compare(const Recorded& other, double tolerance) const
+{
+    const engine::ComparedSide a{m_run->facts.modelName, m_run, {}};
+    const engine::ComparedSide b{other.m_run->facts.modelName, other.m_run, {}};
     const nb::gil_scoped_release unlocked;
     return comparisonText(a, b, tolerance);
 }
 
-std::string Run::compareFile(const std::string& path, double tolerance) const
+std::string Recorded::compareFile(const std::string& path, double tolerance) const
 {
-    const engine::ComparedSide a{m_model->name, recorded(), {}};
+    const engine::ComparedSide a{m_run->facts.modelName, m_run, {}};
     const nb::gil_scoped_release unlocked;
     return comparisonText(a, valueOf(engine::readCompared(path, a.run.get())), tolerance);
 }
 
-std::string Run::history(const std::string& place, std::size_t most) const
+std::string Recorded::history(const std::string& place, std::size_t most) const
 {
-    const std::shared_ptr<const trace::Run> run = recorded();
     const nb::gil_scoped_release unlocked;
     const engine::HistoryPlace at = valueOf(engine::parseHistoryPlace(place));
     const std::lock_guard alone(m_historianMutex);
     if (!m_historian) {
-        m_historian.emplace(valueOf(base::caught([&] { return engine::Historian::open(run, m_model); })));
+        m_historian.emplace(valueOf(base::caught([&] { return engine::Historian::open(m_run, m_model); })));
     }
     const engine::History found = valueOf(base::caught([&] { return m_historian->of(at, most); }));
-    return engine::historyJson(*run, found).dump();
+    return engine::historyJson(*m_run, found).dump();
 }
 
-std::string Run::visits() const
+std::string Recorded::visits() const
 {
-    const trace::Run& run = *recorded();
+    const trace::Run& run = *m_run;
     ordered_json all = ordered_json::array();
     for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
         const event::Event& event = run.events[step];
@@ -262,11 +306,10 @@ std::string Run::visits() const
     return all.dump();
 }
 
-void Run::save(const std::string& path) const
+void Recorded::save(const std::string& path) const
 {
-    const std::shared_ptr<const trace::Run> run = recorded();
     const nb::gil_scoped_release unlocked;
-    valueOf(base::caught([&] { return trace::writeRun(path, *run); }));
+    valueOf(base::caught([&] { return trace::writeRun(path, *m_run); }));
 }
 
 } // namespace retro::python

@@ -15,6 +15,37 @@
 namespace retro::python
 {
 
+/// The events of an explanation: just made, or read from a run file. Immutable.
+class Recorded
+{
+public:
+    /// `model`: the one that was explained, or null, where history() opens the one that the run names.
+    Recorded(std::shared_ptr<const trace::Run> run, engine::LoadedModelPointer model);
+    /// Throws Refused, as trace::readRun().
+    [[nodiscard]] static std::shared_ptr<Recorded> open(const std::string& path);
+
+    [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_run; }
+    /// What a Run says of itself, by the names that it has for it.
+    [[nodiscard]] nanobind::dict contents() const;
+
+    // As JSON.
+    [[nodiscard]] std::string audit() const;
+    [[nodiscard]] std::string compare(const Recorded& other, double tolerance) const;
+    [[nodiscard]] std::string compareFile(const std::string& path, double tolerance) const;
+    /// How the relevance of an element (VALUE:i,j,…) came to be, with at most `most` elements of each value.
+    [[nodiscard]] std::string history(const std::string& place, std::size_t most) const;
+    /// The visits of the traversal in order: node, mode, values, and what happened in words.
+    [[nodiscard]] std::string visits() const;
+    /// Writes the run file. Errors: Output.
+    void save(const std::string& path) const;
+
+private:
+    std::shared_ptr<const trace::Run> m_run;
+    engine::LoadedModelPointer m_model;
+    mutable std::mutex m_historianMutex;
+    mutable std::optional<engine::Historian> m_historian; ///< made for the first question
+};
+
 /// What an explanation found. Immutable.
 class Run
 {
@@ -41,34 +72,23 @@ public:
     [[nodiscard]] nanobind::tuple target() const;
     [[nodiscard]] const std::string& composite() const { return m_result.composite.name; }
     [[nodiscard]] const std::vector<std::string>& warnings() const { return m_result.warnings; }
-    [[nodiscard]] bool isRecorded() const { return m_result.run != nullptr; }
+    /// Its events; null where they were not recorded.
+    [[nodiscard]] const std::shared_ptr<Recorded>& recorded() const { return m_recorded; }
     /// (layout, mean, deviation, low, high) of pictures; words of tokens of the input of that name.
     [[nodiscard]] nanobind::tuple preparation() const;
     [[nodiscard]] std::vector<std::string> words(const std::string& input) const;
 
-    // As JSON. Errors: Usage where a record is needed and there is none.
+    // As JSON.
     [[nodiscard]] std::string summary() const;
-    [[nodiscard]] std::string audit() const;
     [[nodiscard]] std::string diagnose(const Run* against, const std::vector<std::string>& families,
                                        const std::vector<std::string>& checks, bool isDeep) const;
-    [[nodiscard]] std::string compare(const Run& other, double tolerance) const;
-    [[nodiscard]] std::string compareFile(const std::string& path, double tolerance) const;
-    /// How the relevance of an element (VALUE:i,j,…) came to be, with at most `most` elements of each value.
-    [[nodiscard]] std::string history(const std::string& place, std::size_t most) const;
-    /// The visits of the traversal in order: node, mode, values, and what happened in words.
-    [[nodiscard]] std::string visits() const;
-    /// Writes the run file. Errors: Output, Usage.
-    void save(const std::string& path) const;
 
 private:
-    [[nodiscard]] const std::shared_ptr<const trace::Run>& recorded() const;
-
     engine::LoadedModelPointer m_model;
     std::shared_ptr<const base::HeldFiles> m_files; ///< of the inputs
     engine::ExplainRequest m_request;
     engine::ExplainResult m_result;
-    mutable std::mutex m_historianMutex;
-    mutable std::optional<engine::Historian> m_historian; ///< made for the first question
+    std::shared_ptr<Recorded> m_recorded;
 };
 
 } // namespace retro::python

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG: ISO/IEC 15948; JPEG: ITU-T T.81; EXIF: the tag 0x0112 of its first directory.
+// PNG: ISO/IEC 15948; JPEG: ITU-T T.81; BMP: BITMAPCOREHEADER, BITMAPINFOHEADER and longer ones; GIF89a; TIFF 6.0,
+// whose directories EXIF has as well; WebP: RFC 9649.
 #include "core/formats/picturefile.h"
 
 #include "core/base/file.h"
@@ -7,7 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace retro::formats
 {
@@ -56,25 +61,81 @@ private:
     bool m_isLittle;
 };
 
-/// The orientation in a TIFF directory; 1 where it says none.
-int orientationOf(std::span<const std::byte> tiff)
+/// The first directory of a TIFF, as EXIF has one, too.
+class TiffDirectory
 {
-    const Bytes head(tiff);
-    if (!head.says(0, "II") && !head.says(0, "MM")) {
-        return 1;
+public:
+    explicit TiffDirectory(std::span<const std::byte> tiff) : m_bytes(tiff, Bytes(tiff).says(0, "II"))
+    {
+        const Bytes head(tiff);
+        m_isThere = head.says(0, std::string_view("II*\0", 4)) || head.says(0, std::string_view("MM\0*", 4));
     }
-    const Bytes bytes(tiff, head.says(0, "II"));
-    const std::size_t directory = bytes.number(4, 4);
-    const std::size_t count = bytes.number(directory, 2);
-    constexpr std::size_t kEntry = 12;
-    for (std::size_t i = 0; i < count && directory + 2 + (i + 1) * kEntry <= bytes.size(); ++i) {
-        const std::size_t entry = directory + 2 + i * kEntry;
-        if (bytes.number(entry, 2) == kOrientationTag) {
-            const auto found = static_cast<int>(bytes.number(entry + 8, 2));
-            return found >= 1 && found <= kMostOrientation ? found : 1;
+
+    [[nodiscard]] bool isThere() const { return m_isThere; }
+    /// Where the entries of a tag lie.
+    [[nodiscard]] std::vector<std::size_t> entries(std::uint32_t tag) const
+    {
+        std::vector<std::size_t> found;
+        const std::size_t directory = m_bytes.number(4, 4);
+        const std::size_t count = m_isThere ? m_bytes.number(directory, 2) : 0;
+        constexpr std::size_t kEntry = 12;
+        for (std::size_t i = 0; i < count && directory + 2 + (i + 1) * kEntry <= m_bytes.size(); ++i) {
+            if (m_bytes.number(directory + 2 + i * kEntry, 2) == tag) {
+                found.push_back(directory + 2 + i * kEntry);
+            }
+        }
+        return found;
+    }
+    /// The whole numbers of a tag, of all its entries.
+    [[nodiscard]] std::vector<std::uint64_t> numbers(std::uint32_t tag) const
+    {
+        std::vector<std::uint64_t> found;
+        for (const std::size_t entry : entries(tag)) {
+            addNumbers(entry, found);
+        }
+        return found;
+    }
+    /// The largest one; 0 where there is none.
+    [[nodiscard]] std::uint64_t number(std::uint32_t tag) const
+    {
+        const std::vector<std::uint64_t> all = numbers(tag);
+        return all.empty() ? 0 : *std::ranges::max_element(all);
+    }
+
+private:
+    void addNumbers(std::size_t entry, std::vector<std::uint64_t>& found) const
+    {
+        constexpr std::size_t kMostNumbers = std::size_t{1} << 20U;
+        constexpr std::uint32_t kShort = 3;
+        constexpr std::uint32_t kLong = 4;
+        const std::uint32_t type = m_bytes.number(entry + 2, 2);
+        const std::size_t width = type == kShort ? 2 : 4;
+        const std::size_t count = m_bytes.number(entry + 4, 4);
+        const std::size_t at = count * width <= 4 ? entry + 8 : m_bytes.number(entry + 8, 4);
+        const bool isWhole = type == kShort || type == kLong;
+        for (std::size_t i = 0; isWhole && i < count && at + (i + 1) * width <= m_bytes.size(); ++i) {
+            if (found.size() == kMostNumbers) {
+                return;
+            }
+            found.push_back(m_bytes.number(at + i * width, width));
         }
     }
-    return 1;
+
+    Bytes m_bytes;
+    bool m_isThere = false;
+};
+
+/// The orientation in a TIFF directory; 1 where it says none.
+int orientationOf(const TiffDirectory& directory)
+{
+    const std::vector<std::uint64_t> said = directory.numbers(kOrientationTag);
+    return !said.empty() && said[0] >= 1 && said[0] <= kMostOrientation ? static_cast<int>(said[0]) : 1;
+}
+
+/// A side of a picture; what no picture has is too large.
+int side(std::uint64_t extent)
+{
+    return static_cast<int>(std::min<std::uint64_t>(extent, std::numeric_limits<int>::max()));
 }
 
 PictureFile pngFile(const Bytes& bytes)
@@ -87,13 +148,13 @@ PictureFile pngFile(const Bytes& bytes)
         const std::size_t data = at + 8;
         if (bytes.says(at + 4, "IHDR")) {
             constexpr std::uint32_t kAlpha = 4;
-            file.width = static_cast<int>(bytes.number(data, 4));
-            file.height = static_cast<int>(bytes.number(data + 4, 4));
+            file.width = side(bytes.number(data, 4));
+            file.height = side(bytes.number(data + 4, 4));
             file.hasTransparency = (bytes.at(data + 9) & kAlpha) != 0;
         } else if (bytes.says(at + 4, "tRNS")) {
             file.hasTransparency = true;
         } else if (bytes.says(at + 4, "eXIf")) {
-            file.orientation = orientationOf(bytes.part(data, length));
+            file.orientation = orientationOf(TiffDirectory(bytes.part(data, length)));
         } else if (bytes.says(at + 4, "IEND")) {
             file.isComplete = true;
             break;
@@ -149,7 +210,7 @@ private:
         } else if (mark == 0xDA) {
             ++m_file.scans;
         } else if (mark == 0xE1 && m_bytes.says(data, std::string_view("Exif\0\0", 6))) {
-            m_file.orientation = orientationOf(m_bytes.part(data + 6, length < 8 ? 0 : length - 8));
+            m_file.orientation = orientationOf(TiffDirectory(m_bytes.part(data + 6, length < 8 ? 0 : length - 8)));
         }
     }
 
@@ -158,7 +219,114 @@ private:
     std::size_t m_at = 0;
 };
 
+PictureFile bmpFile(std::span<const std::byte> data)
+{
+    const Bytes bytes(data, true);
+    PictureFile file{PictureFile::Format::Bmp};
+    const bool isOld = bytes.number(14, 4) == 12;
+    const auto height = static_cast<std::int32_t>(bytes.number(isOld ? 20 : 22, isOld ? 2 : 4));
+    file.width = side(bytes.number(18, isOld ? 2 : 4));
+    file.height = side(static_cast<std::uint64_t>(std::abs(std::int64_t{height}))); // < 0: from the top
+    const bool isPlain = isOld || bytes.number(30, 4) == 0 || bytes.number(30, 4) == 3;
+    const std::uint64_t bits = bytes.number(isOld ? 24 : 28, 2);
+    const std::uint64_t row = (static_cast<std::uint64_t>(file.width) * bits + 31) / 32 * 4;
+    const std::uint64_t room = data.size() - std::min<std::uint64_t>(data.size(), bytes.number(10, 4));
+    file.isComplete = !isPlain || row == 0 || room / row >= static_cast<std::uint64_t>(file.height);
+    return file;
+}
+
+/// Behind the parts of a block of a GIF that begins at `at`.
+std::size_t behindParts(const Bytes& bytes, std::size_t at)
+{
+    while (bytes.at(at) != 0) {
+        at += bytes.at(at) + 1;
+    }
+    return at + 1;
+}
+
+/// Bytes of a table of colours that `flags` speak of.
+std::size_t tableBytes(std::uint32_t flags) { return (flags & 0x80U) != 0 ? std::size_t{3} << ((flags & 7U) + 1) : 0; }
+
+PictureFile gifFile(std::span<const std::byte> data)
+{
+    const Bytes bytes(data, true);
+    PictureFile file{PictureFile::Format::Gif};
+    file.width = side(bytes.number(6, 2));
+    file.height = side(bytes.number(8, 2));
+    std::size_t at = 13 + tableBytes(bytes.at(10));
+    while (bytes.at(at) == '!') {
+        const bool isControl = bytes.at(at + 1) == 0xF9;
+        if (isControl && (bytes.at(at + 3) & 1U) != 0) {
+            file.clearColour = static_cast<int>(bytes.at(at + 6));
+            file.hasTransparency = true;
+        }
+        at = behindParts(bytes, at + 2);
+    }
+    file.width = std::max(file.width, side(bytes.number(at + 5, 2)));
+    file.height = std::max(file.height, side(bytes.number(at + 7, 2)));
+    file.firstEnd = behindParts(bytes, at + 10 + tableBytes(bytes.at(at + 9)) + 1);
+    file.isComplete = bytes.at(at) == ',' && file.firstEnd <= bytes.size();
+    return file;
+}
+
+PictureFile tiffFile(std::span<const std::byte> data, const TiffDirectory& directory)
+{
+    PictureFile file{PictureFile::Format::Tiff};
+    file.width = side(directory.number(256));
+    file.height = side(directory.number(257));
+    file.orientation = orientationOf(directory);
+    const std::vector<std::size_t> turns = directory.entries(kOrientationTag);
+    file.turnAt = turns.empty() ? 0 : turns.front() + 8;
+    file.hasTransparency = !directory.numbers(338).empty();
+    file.isComplete = file.width > 0 && file.height > 0;
+    for (const auto& [places, sizes] : {std::pair(273, 279), std::pair(324, 325)}) { // strips, tiles
+        const auto from = directory.numbers(static_cast<std::uint32_t>(places));
+        const auto bytes = directory.numbers(static_cast<std::uint32_t>(sizes));
+        for (std::size_t i = 0; i < std::min(from.size(), bytes.size()); ++i) {
+            file.isComplete = file.isComplete && from[i] + bytes[i] <= data.size();
+        }
+    }
+    return file;
+}
+
+PictureFile webpFile(std::span<const std::byte> data)
+{
+    const Bytes bytes(data, true);
+    PictureFile file{PictureFile::Format::WebP};
+    file.isComplete = std::uint64_t{bytes.number(4, 4)} + 8 <= data.size();
+    constexpr std::uint32_t kSide = 0x3FFF;
+    for (std::size_t at = 12; at + 8 <= bytes.size(); at += 8 + (std::size_t{bytes.number(at + 4, 4)} + 1) / 2 * 2) {
+        const std::size_t part = at + 8;
+        int width = 0;
+        int height = 0;
+        if (bytes.says(at, "VP8X")) {
+            width = side(bytes.number(part + 4, 3) + 1);
+            height = side(bytes.number(part + 7, 3) + 1);
+            file.hasTransparency = (bytes.at(part) & 0x10U) != 0;
+        } else if (bytes.says(at, "VP8L")) {
+            const std::uint32_t sides = bytes.number(part + 1, 4);
+            width = side((sides & kSide) + 1);
+            height = side(((sides >> 14U) & kSide) + 1);
+            file.hasTransparency = file.hasTransparency || ((sides >> 28U) & 1U) != 0;
+        } else if (bytes.says(at, "VP8 ")) {
+            width = side(bytes.number(part + 6, 2) & kSide);
+            height = side(bytes.number(part + 8, 2) & kSide);
+        } else if (bytes.says(at, "EXIF")) {
+            file.orientation = orientationOf(TiffDirectory(bytes.part(part, bytes.number(at + 4, 4))));
+        }
+        file.width = std::max(file.width, width);
+        file.height = std::max(file.height, height);
+    }
+    return file;
+}
+
 } // namespace
+
+std::string_view nameOf(PictureFile::Format format)
+{
+    constexpr std::array<std::string_view, 7> kNames{"other", "PNG", "JPEG", "BMP", "GIF", "TIFF", "WebP"};
+    return kNames.at(static_cast<std::size_t>(format));
+}
 
 PictureFile pictureFile(std::span<const std::byte> bytes)
 {
@@ -166,7 +334,19 @@ PictureFile pictureFile(std::span<const std::byte> bytes)
     if (read.says(0, kPngMark)) {
         return pngFile(read);
     }
-    return read.says(0, "\xFF\xD8\xFF") ? JpegMarks(read).read() : PictureFile();
+    if (read.says(0, "\xFF\xD8\xFF")) {
+        return JpegMarks(read).read();
+    }
+    if (read.says(0, "GIF8")) {
+        return gifFile(bytes);
+    }
+    if (read.says(0, "RIFF") && read.says(8, "WEBP")) {
+        return webpFile(bytes);
+    }
+    if (const TiffDirectory directory(bytes); directory.isThere()) {
+        return tiffFile(bytes, directory);
+    }
+    return read.says(0, "BM") ? bmpFile(bytes) : PictureFile();
 }
 
 std::optional<PictureFile> pictureFile(const std::filesystem::path& path)
@@ -181,6 +361,9 @@ base::Result<void> checkPictureFile(const PictureFile& file, const std::string& 
         return base::inputError("the picture is damaged: it ends too early; get the whole file", where);
     }
     const std::int64_t pixels = std::int64_t{file.width} * file.height;
+    if (pixels > kMaxPicturePixels) {
+        return base::inputError("the picture has more than 64 million pixels; make it smaller first", where);
+    }
     if (file.scans > kMostScans || (pixels > 0 && file.scans > kMostScannedPixels / pixels)) {
         return base::inputError(
             fmt::format("the JPEG goes over its {} × {} pixels {} times, which takes too long; save "

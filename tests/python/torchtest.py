@@ -2,6 +2,7 @@
 """Modules of PyTorch in the process: gradients of autograd, tensors by DLPack, composites of zennit."""
 import sys
 import unittest
+import warnings
 
 from module import SAMPLE, SKIPPED, Case, numpy, rg
 
@@ -17,6 +18,78 @@ def network():
     torch.manual_seed(3)
     return torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
                                torch.nn.Flatten(), torch.nn.Linear(8 * 8 * 8, 5)).double().eval()
+
+
+def with_batchnorm():
+    """A classifier in blocks, with BatchNorm that is no identity."""
+    torch.manual_seed(4)
+    block = torch.nn.Sequential(torch.nn.Conv2d(3, 6, 3, padding=1), torch.nn.BatchNorm2d(6), torch.nn.ReLU())
+    layers = [torch.nn.Sequential(block), torch.nn.Flatten(), torch.nn.Linear(6 * 64, 4)]
+    module = torch.nn.Sequential(*layers).double().eval()
+    with torch.no_grad():
+        for one in (block[1].running_mean, block[1].bias):
+            one.uniform_(-0.5, 0.5)
+        block[1].running_var.uniform_(0.5, 2)
+    return module, torch.rand(3, 3, 8, 8, dtype=torch.float64)
+
+
+class Traps(Case):
+    def test_batchnorm_is_merged_here_and_not_by_the_exporter(self):
+        module, x = with_batchnorm()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            kept = rg.load(module, x, no_merge_batchnorm=True)
+        merged = rg.load(module, x)
+        self.assertIn("BatchNormalization", merged._native.operators)
+        name = next(iter(merged.inputs))
+        maps = [one.explain(x, target=0, composite="epsilon_plus", precision="double")[name] for one in (merged, kept)]
+        self.assertGreater(abs(maps[0] - maps[1]).max(), 1e-3)
+
+    def test_a_tensor_of_targets_is_a_class_per_sample(self):
+        module, x = with_batchnorm()
+        run = rg.explain(module, x, target=torch.tensor([1, 3, 2]), composite="gradient_x_input", precision="double")
+        self.assertEqual(run.target[1], [1, 3, 2])
+        x.requires_grad_(True)
+        module(x).gather(1, torch.tensor([[1], [3], [2]])).sum().backward()
+        numpy.testing.assert_allclose(run[next(iter(run.model.inputs))], (x * x.grad).detach().numpy(), atol=1e-12)
+
+    def test_a_data_loader_gives_its_batches(self):
+        module, x = with_batchnorm()
+        data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, torch.zeros(3)), batch_size=1)
+        model = rg.load(module, x[:1])
+        runs = list(model.each(data, composite="epsilon", precision="double"))
+        self.assertEqual(len(rg.table(runs)), 3)
+        numpy.testing.assert_array_equal(runs[2].inputs[next(iter(model.inputs))], x[2:].numpy())
+
+    def test_modules_name_values(self):
+        module, x = with_batchnorm()
+        run = rg.explain(module, x, target=0, composite="epsilon", precision="double")
+        self.assertEqual(run["0.0"].shape, (3, 6, 8, 8))
+        self.assertEqual(run["2"].shape, (3, 4))
+
+    def test_zennit_without_canonizers_is_said_and_is_zennit(self):
+        try:
+            import zennit.attribution
+            import zennit.canonizers
+            import zennit.composites
+        except ImportError:
+            self.skipTest("there is no zennit")
+        module, x = with_batchnorm()
+        model = rg.load(module, x)
+
+        def theirs(composite):
+            with zennit.attribution.Gradient(model=module, composite=composite) as attributor:
+                return attributor(x, torch.eye(4, dtype=torch.float64)[[0, 0, 0]])[1].detach().numpy()
+        for canonizers in ([], [zennit.canonizers.SequentialMergeBatchNorm()]):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                run = model.explain(x, target=0, start="one", precision="double",
+                                    composite=zennit.composites.EpsilonPlus(canonizers=canonizers))
+            told = any("has no canonizer" in str(one.message) for one in said)
+            self.assertEqual(told, not canonizers)
+            expected = theirs(zennit.composites.EpsilonPlus(canonizers=canonizers))
+            found = run[next(iter(model.inputs))]
+            self.assertLess(abs(found - expected).max(), 1e-4 * abs(expected).max())
 
 
 class Modules(Case):

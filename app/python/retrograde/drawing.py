@@ -128,12 +128,12 @@ def drawn(run: Run, name: str, layout: str) -> str:
 def html_of(run: Run) -> str:
     """A run for a notebook."""
     layout = run._native.preparation()[0]
-    parts = [f"<div><b>{html.escape(run.model.name)}</b> · {html.escape(run.composite)} · "
+    parts = [f"<div><b>{html.escape(run.model_name)}</b> · {html.escape(run.composite)} · "
              f"{html.escape(run.aim())}</div>"]
     for name in run._native.input_names():
         if name in run.relevance:
             parts.append(f"<div>{html.escape(name)}</div>{drawn(run, name, layout)}")
-    if run._native.is_recorded():
+    if run.is_recorded:
         ledger = run.audit()
         rows = [("started", ledger["start"]), *((cause, -amount) for cause, amount in ledger["causes"].items()),
                 ("reached the inputs", ledger["leaves"]), ("rest", ledger["rest"])]

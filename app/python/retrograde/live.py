@@ -79,11 +79,11 @@ class Live:
             if self._socket is None:
                 raise OutputError("the window is gone; rg.connect() finds another one", self.place)
             self._sent += 1
-            stem = re.sub(r"[^\w.-]", "_", pathlib.Path(run.model.name).stem)[:60] or "run"
+            stem = re.sub(r"[^\w.-]", "_", pathlib.Path(run.model_name).stem)[:60] or "run"
             try:
                 path = run.save(self._folder / f"{os.getpid()}-{self._sent:04d}-{stem}.retro")
                 value, index, _ = run.target
-                said = {"run": path, "model": run.model.name, "composite": run.composite,
+                said = {"run": path, "model": run.model_name, "composite": run.composite,
                         "target": f"{value} {', '.join(map(str, index[:4]))}"}
                 self._socket.sendall(json.dumps(said).encode() + b"\n")
                 answer = self._hear()

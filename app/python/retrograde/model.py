@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from .errors import InputError, UsageError
 from .native import native
 from .run import Run
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import ExplainKeywords, LoadAndExplain, LoadKeywords, Question
 
 Progress = Callable[[str, int, int], object]
 
@@ -63,6 +70,19 @@ def targets(value: Any) -> Any:
     return value
 
 
+def by_sample(target: Any, inputs: Sequence[Any]) -> Any:
+    """A one-dimensional array of classes as a class for each sample; any other target as it is. Raises UsageError where
+    there are not as many as samples."""
+    if isinstance(target, str) or getattr(target, "ndim", 0) != 1:
+        return target
+    shapes = [one.shape for one in inputs if len(getattr(one, "shape", ()))]
+    if not shapes or len(target) != shapes[0][0]:
+        samples = shapes[0][0] if shapes else "a file"
+        raise UsageError(f"an array of targets has a class for each sample: {len(target)} were given for {samples}; a list "
+                         "of numbers is several targets in each sample")
+    return [f"sample={i},class={one}" for i, one in enumerate(targets(target))]
+
+
 def flag(value: Any, name: str) -> bool:
     """A keyword that is True or False. Raises UsageError."""
     if not isinstance(value, (bool, numpy.bool_)):
@@ -103,7 +123,6 @@ def as_files(composite: Any, start: Any) -> Iterator[dict[str, list[str]]]:
     given = {}
     folder = None
     if isinstance(composite, Mapping) or hasattr(composite, "document") or not isinstance(start, (str, type(None))):
-        import tempfile
         folder = tempfile.TemporaryDirectory(prefix="retrograde-")
     try:
         if composite is not None:
@@ -133,11 +152,17 @@ def composite_text(composite: Any, folder: str) -> str:
     return composite.save(os.path.join(folder, stem + ".json"))
 
 
-def ours(composite: Any) -> Any:
-    """A composite of zennit as one of ours; any other as it is."""
+def ours(composite: Any, has_batchnorm: bool = False) -> Any:
+    """A composite of zennit as one of ours; any other as it is. Warns where the model has BatchNorm and the composite no
+    canonizer for it: that is seldom meant."""
     if type(composite).__module__.split(".")[0] == "zennit" or hasattr(composite, "module_map"):
         from .capture.client import Composite
-        return Composite.from_zennit(composite)
+        read = Composite.from_zennit(composite)
+        if has_batchnorm and read.no_rewrite:
+            warnings.warn(f"{read.name} has no canonizer, so relevance goes through each BatchNorm as a layer of its own, "
+                          "here as in zennit; with canonizers=[zennit.canonizers.SequentialMergeBatchNorm()] it is "
+                          "merged into the layer before it, as built-in composites have it", stacklevel=3)
+        return read
     return composite
 
 
@@ -165,7 +190,7 @@ def listener(progress: bool | Progress | None) -> Progress | None:
 def sent(run: Run) -> Run:
     """The run, after the window that is connected was told of it."""
     live = sys.modules.get("retrograde.live")  # loaded by whoever connected
-    if live is not None and run._native.is_recorded():
+    if live is not None and run.is_recorded:
         live.told(run)
     return run
 
@@ -174,9 +199,28 @@ class Model:
     """A model that was read, with its rewrites; `load` makes it. Explains for one thread at a time, others wait. What a
     first input of its kind made is used again for the next: a further call costs little more than the pass itself."""
 
-    def __init__(self, made: Any, path: str | None = None) -> None:
+    def __init__(self, made: Any, path: str | None = None, card: str = "",
+                 options: Mapping[str, list[str]] | None = None) -> None:
         self._native, self.path = made, path
+        self._card, self._options = card, dict(options or {})
         self._without: dict[tuple[str, ...], Any] = {}
+        off = self._options.get("no-rewrite", [])
+        if ("no-merge-batchnorm" in self._options or "merge-batchnorm" in off) and not self._has_batchnorm():
+            warnings.warn(f"{self.name}: no_merge_batchnorm changes nothing, as the model has no BatchNorm; whoever "
+                          "exported it merged it, or it never had one. torch.onnx.export keeps it with "
+                          "training=torch.onnx.TrainingMode.PRESERVE", stacklevel=3)
+
+    def _has_batchnorm(self) -> bool:
+        return "BatchNormalization" in self._native.operators
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the bytes of an ONNX file with its weights, its card and its options: another machine needs no file."""
+        with tempfile.TemporaryDirectory(prefix="retrograde-") as folder:
+            path = os.path.join(folder, "model.onnx")
+            self._native.write(path)
+            with open(path, "rb") as file:
+                data = file.read()
+        return _restored, (data, self.name, self._card or card_beside(self.path), self._options)
 
     @property
     def name(self) -> str:
@@ -198,6 +242,15 @@ class Model:
         """Names of the outputs."""
         return self._native.outputs
 
+    def value(self, name: str) -> str:
+        """The value that a name stands for: its own, that of its node, or of a module as PyTorch names it
+        ("layer1.0": what the module gives to others). Raises UsageError, with the nearest names or with all that a
+        module gives."""
+        found = self._native.named(name)
+        if len(found) > 1 and name not in found:
+            raise UsageError(f"'{name}' names several values: {', '.join(found)}; choose one", self.name)
+        return name if name in found else found[0]
+
     def __repr__(self) -> str:
         return f"<retrograde.Model {self.name}: {', '.join(f'{n} {s}' for n, s in self.inputs.items())}>"
 
@@ -211,15 +264,17 @@ class Model:
 
     def explain(self, x: Any, *, target: Any = None, composite: Any = None, start: Any = None,
                 engine: str | None = None, precision: str | None = None, record: bool | None = None,
-                copy: bool = True, progress: bool | Progress | None = None, **options: Any) -> Run:
+                copy: bool = True, progress: bool | Progress | None = None,
+                **options: Unpack[ExplainKeywords]) -> Run:
         """Relevance of every value for one input, or for a batch of them (first axis).
 
-        x: an array, a tensor (PyTorch, DLPack) or the name of a file (.npy, .pb, .png, .txt; also "zeros" and
-            "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares them.
-            Floating types become that of the pass. Masks, positions and pasts of a language model may be left out.
+        x: an array, a tensor (PyTorch, DLPack) or the name of a file (.npy, .npz, .pb, .txt, a picture; also "zeros"
+            and "random:SEED"); for several inputs {name: …} or a list in their order. Shapes as the model declares
+            them. Floating types become that of the pass. Masks, positions and pasts of a language model may be left
+            out.
         target: a class (number or label), "argmax", "VALUE:i,j", or a list of them: relevance then starts at each, in
-            every sample. A class for each sample of a batch: ["sample=0,class=3", "sample=1,class=5"]. Default: the
-            model card's, else argmax, by sample.
+            every sample. An array or a tensor of numbers is a class for each sample of a batch, as in captum and
+            zennit. Default: the model card's, else argmax, by sample.
         composite: built-in name ("epsilon_plus", "gradient_x_input", "epsilon:epsilon=0.01"), a file, a
             retrograde.Composite or one of zennit. Default: the card's, else "auto".
         start: what relevance starts with: "logit" (the score itself; default but for rules of gradients), "one" (what a
@@ -233,20 +288,60 @@ class Model:
             explained.
         progress: True (tqdm where installed), or f(stage, done, total), called about every 40 ms in this thread.
         options: those of `retrograde-cli explain` with _ for - (rule=, checkpoint=, budget=, inputs_only=,
-            parameters=, …); `retrograde.options()` lists them.
+            parameters=, …); `retrograde.options()` lists them. checkpoint= also takes names of modules.
 
         Returns a Run. The lock of the interpreter is let go meanwhile; Ctrl+C ends the pass between two operators.
         Raises InputError (shape, operator), UsageError (option, target, composite), EngineError (relevance that is not
         finite, no plan), OutOfMemory, KeyboardInterrupt, and what `progress` raises.
         """
-        composite = ours(composite)
+        composite = ours(composite, self._has_batchnorm())
         made = self._native if not getattr(composite, "no_rewrite", ()) else self._variant(composite.no_rewrite)
         record = record if record is None else flag(record, "record")
         copy = flag(copy, "copy")
+        inputs = self._ordered(x)
         with as_files(composite, start) as files:
-            given = written({**options, "target": targets(target), "engine": engine, "precision": precision})
-            run = Run(made.explain(self._ordered(x), {**given, **files}, record, copy, listener(progress)), self)
+            given = written({**options, "target": targets(by_sample(target, inputs)), "engine": engine,
+                             "precision": precision})
+            if "checkpoint" in given:
+                given["checkpoint"] = [self.value(name) for name in given["checkpoint"]]
+            run = Run(made.explain(inputs, {**given, **files}, record, copy, listener(progress)), self)
         return sent(run)
+
+    def each(self, inputs: Any, *, jobs: int = 1, progress: bool | Progress | None = None,
+             **question: Unpack[Question]) -> Iterator[Run]:
+        """Explains many inputs, one after the other; a Run each, in their order, with `run.name`.
+
+        inputs: a folder (its pictures and arrays, by name), or whatever gives one input after the other, as explain()
+            takes it: a list of files, a generator, a DataLoader. Of a pair (input, class), as data sets have it, the
+            input counts.
+        jobs: as many processes, each with its share of the threads. Their runs keep no events (record=False) unless it
+            is asked for.
+        progress: of the inputs: True, or f("inputs", done, total), total 0 where nobody knows it.
+        question: what explain() takes beside the input.
+
+        Raises what explain() raises.
+        """
+        given, total = inputs_of(inputs)
+        told = listener(progress)
+        asked = dict(question)
+        runs = self._in_turn(given, asked) if jobs <= 1 else in_processes(self, given, jobs, asked)
+        for done, run in enumerate(runs, 1):
+            if told is not None:
+                told("inputs", done, total)
+            yield run
+
+    def _in_turn(self, given: Iterable[tuple[str, Any]], question: Mapping[str, Any]) -> Iterator[Run]:
+        for name, x in given:
+            run = self.explain(self._of_pair(x), **question)
+            run.name = name
+            yield run
+
+    def _of_pair(self, x: Any) -> Any:
+        """The inputs of an item of a data set, which may have a class behind them."""
+        many = len(self.inputs)
+        if isinstance(x, (list, tuple)) and len(x) == many + 1:
+            return x[0] if many == 1 else list(x[:many])
+        return x
 
     def run(self, x: Any, *, values: Any = None, precision: str | None = None, copy: bool = True,
             progress: bool | Progress | None = None) -> dict[str, numpy.ndarray]:
@@ -292,7 +387,6 @@ def exported(module: Any, example: Any, input_names: Sequence[str] | None = None
     """A module of PyTorch as the bytes of an ONNX file, exported in memory for the shapes of the example, in evaluation
     mode. Raises InputError where the exporter gives up."""
     import io
-    import warnings
 
     import torch
     if example is None:
@@ -303,7 +397,10 @@ def exported(module: Any, example: Any, input_names: Sequence[str] | None = None
                         for one in example)
     except (TypeError, ValueError) as error:
         raise UsageError(f"an example is a tensor, or a tuple of them: {error}") from error
-    old_exporter = {"dynamo": False} if "dynamo" in torch.onnx.export.__code__.co_varnames else {}
+    # BatchNorm stays what it is, so that whether it is merged is said here and not by the exporter.
+    old_exporter: dict[str, Any] = {"training": torch.onnx.TrainingMode.PRESERVE}
+    if "dynamo" in torch.onnx.export.__code__.co_varnames:
+        old_exporter["dynamo"] = False
     file = io.BytesIO()
     mode = module.training
     with warnings.catch_warnings():
@@ -320,7 +417,7 @@ def exported(module: Any, example: Any, input_names: Sequence[str] | None = None
 
 
 def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str | os.PathLike | None = None,
-         **options: Any) -> Model:
+         **options: Unpack[LoadKeywords]) -> Model:
     """Reads a model.
 
     model: path of an ONNX or graph JSON file (its card lies beside it), bytes of an ONNX file, onnx.ModelProto, a
@@ -337,11 +434,10 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
     if card is not None and (isinstance(model, (str, os.PathLike)) or hasattr(model, "document")):
         raise UsageError("card= is for a model without a file; that of a file lies beside it (docs/formats/card.md)")
     if isinstance(model, (str, os.PathLike)):
-        return Model(native().Model.load(os.fspath(model), given), os.fspath(model))
+        return Model(native().Model.load(os.fspath(model), given), os.fspath(model), options=given)
     if hasattr(model, "document"):
-        import tempfile
         with tempfile.TemporaryDirectory(prefix="retrograde-") as folder:
-            return Model(native().Model.load(model.write(os.path.join(folder, "graph.json")), given))
+            return Model(native().Model.load(model.write(os.path.join(folder, "graph.json")), given), options=given)
     text = "" if card is None else str(card)
     if isinstance(card, os.PathLike) or (text and not text.lstrip().startswith("{")):
         try:
@@ -355,19 +451,106 @@ def load(model: Any, example: Any = None, *, name: str = "model.onnx", card: str
         model = model.SerializeToString()
     if not isinstance(model, (bytes, bytearray, memoryview)):
         raise UsageError(f"a model is a path, bytes, onnx.ModelProto or torch.nn.Module, not {type(model).__name__}")
-    return Model(native().Model.parse(bytes(model), name, text, given))
+    return _restored(bytes(model), name, text, given)
 
 
-def explain(model: Any, x: Any, *, example: Any = None, **options: Any) -> Run:
+def _restored(data: bytes, name: str, card: str, options: dict[str, list[str]]) -> Model:
+    """A model from the bytes of an ONNX file, its card and its options as texts."""
+    return Model(native().Model.parse(data, name, card, options), None, card, options)
+
+
+def card_beside(path: str | None) -> str:
+    """The text of the card beside a model's file; empty where there is none."""
+    try:
+        with open(os.path.splitext(path or "")[0] + ".card.json", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def inputs_of(inputs: Any) -> tuple[Iterator[tuple[str, Any]], int]:
+    """(name, input) of many inputs, and how many there are; 0 where nobody knows. Raises InputError of a folder that
+    holds none."""
+    if isinstance(inputs, (str, os.PathLike)):
+        folder = os.fspath(inputs)
+        if not os.path.isdir(folder):
+            raise InputError("this is no folder; one input is explained by explain()", folder)
+        endings = tuple(native().input_endings())
+        files = sorted(name for name in os.listdir(folder) if name.lower().endswith(endings))
+        if not files:
+            raise InputError(f"the folder has no inputs ({', '.join(endings)})", folder)
+        return ((name, os.path.join(folder, name)) for name in files), len(files)
+    try:
+        total = len(inputs)
+    except TypeError:
+        total = 0
+    return ((os.path.basename(x) if isinstance(x, (str, os.PathLike)) else str(i), x) for i, x in enumerate(inputs)), total
+
+
+_of_process: tuple[Model, dict[str, Any]] | None = None  # of a process of in_processes
+
+
+def _begin(model: Model, question: dict[str, Any], most: int) -> None:
+    global _of_process
+    set_threads(most)
+    _of_process = model, question
+
+
+def _explained(name: str, x: Any) -> Run:
+    assert _of_process is not None
+    return next(_of_process[0]._in_turn([(name, x)], _of_process[1]))
+
+
+def in_processes(model: Model, given: Iterator[tuple[str, Any]], jobs: int, question: Mapping[str, Any]) -> Iterator[Run]:
+    """Runs of the inputs in their order, made by processes; at most two for each are waited for."""
+    import collections
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    own = {"record": False, **question}
+    most = max(1, threads() // jobs)
+    waiting: collections.deque[Any] = collections.deque()
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin, (model, own, most)) as pool:
+        try:
+            for name, x in given:
+                waiting.append(pool.submit(_explained, name, x))
+                if len(waiting) >= 2 * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+def table(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """A row per explained sample of these runs (what `Model.each` gives, or a list): id, sample, target, label, score,
+    reached (Σ over its inputs), and the relevance of each input as an array: `relevance`, of several inputs
+    `relevance/NAME`. pandas.DataFrame takes it, and its to_xarray()."""
+    rows = []
+    for run in runs:
+        _, index, scores = run.target
+        maps = {name: run[name] for name in run.inputs if name in run.relevance}
+        for sample, (target, score) in enumerate(zip(index, scores)):
+            label = run.labels[target] if 0 <= target < len(run.labels) else ""
+            of_sample = {"relevance" if len(run.inputs) == 1 else f"relevance/{name}":
+                         whole[sample] if len(whole) == len(index) else whole for name, whole in maps.items()}
+            reached = sum(float(one.sum(dtype=numpy.float64)) for one in of_sample.values())
+            rows.append({"id": run.name, "sample": sample, "target": target, "label": label, "score": score,
+                         "reached": reached, **of_sample})
+    return rows
+
+
+def explain(model: Any, x: Any, *, example: Any = None, **options: Unpack[LoadAndExplain]) -> Run:
     """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
     example is given. Relevance starts with the score itself, and under rules of gradients with start="one", which
     is what a plain gradient has (captum, torch.autograd). Returns a Run. Raises what both raise."""
-    of_model = {key: options.pop(key) for key in [*options] if key in _model_options()}
+    asked: dict[str, Any] = dict(options)
+    of_model = {key: asked.pop(key) for key in [*asked] if key in _model_options()}
     if hasattr(model, "state_dict") and example is None:
         example = tuple(x.values()) if isinstance(x, Mapping) else x
     if hasattr(model, "state_dict") and not isinstance(model, Model) and isinstance(x, Mapping):
         x = list(x.values())
-    return load(model, example, **of_model).explain(x, **options)
+    return load(model, example, **of_model).explain(x, **asked)
 
 
 def _model_options() -> set[str]:

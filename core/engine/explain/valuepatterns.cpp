@@ -41,7 +41,7 @@ public:
     explicit NamedValues(const graph::Graph& graph) : m_graph(graph), m_modules(graph.nodeCount())
     {
         for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-            m_modules[i] = moduleOf(graph.nodes()[i]);
+            m_modules[i] = graph::moduleOf(graph.nodes()[i]);
         }
         for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
             addModules(i);
@@ -128,24 +128,6 @@ private:
 };
 
 } // namespace
-
-std::string moduleOf(const graph::Node& node)
-{
-    std::string path;
-    std::string_view before;
-    std::string_view rest = node.scope;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('/'), rest.size());
-        const std::string_view part = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        // In "layer1/layer1.0" each part names the one before once more.
-        const bool isRepeated =
-            !before.empty() && part.size() > before.size() && part.starts_with(before) && part[before.size()] == '.';
-        path += isRepeated ? std::string(part.substr(before.size())) : (path.empty() ? "" : ".") + std::string(part);
-        before = part;
-    }
-    return path;
-}
 
 base::Result<std::vector<ValueId>> valuesMatching(const graph::Graph& graph, std::span<const std::string> patterns)
 {

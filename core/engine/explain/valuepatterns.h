@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/graph/graph.h"
+#include "core/graph/modulename.h"
 
 #include <span>
 #include <string>
@@ -10,9 +10,6 @@
 
 namespace retro::engine
 {
-
-/// The module that a node came from, as PyTorch names it: "layer1.0.conv1"; empty when its scope says none.
-[[nodiscard]] std::string moduleOf(const graph::Node& node);
 
 /// Values that are computed, or given as inputs, and that one of the patterns names, in the order of their ids. A
 /// pattern is a name in which `*` stands for any letters, `?` for one and [ab] for one of these. It is compared with

@@ -8,8 +8,10 @@
 #include "core/engine/input/textinput.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/formats/onnx.h"
+#include "core/formats/picturefile.h"
 #include "core/tensor/checkedshape.h"
 #include "core/tensor/npy.h"
+#include "core/tensor/npz.h"
 
 #include <fmt/format.h>
 
@@ -155,10 +157,9 @@ std::string lowerExtension(const std::string& source)
 
 /// A large array that does not fit the input is refused before there is memory for it; small ones are compared when the
 /// model is bound, which knows more.
-Result<void> checkLargeArray(const std::string& source, const graph::Value& input)
+Result<void> checkLargeArray(const std::string& source, const tensor::NpyHeader& header, const graph::Value& input)
 {
     constexpr std::int64_t kLarge = std::int64_t{1} << 24U; // elements
-    RETRO_TRY(const tensor::NpyHeader header, tensor::readNpyHeader(source));
     if (!input.shape || tensor::elementCount(header.shape) < kLarge) {
         return {};
     }
@@ -173,6 +174,37 @@ Result<void> checkLargeArray(const std::string& source, const graph::Value& inpu
                           source);
     }
     return {};
+}
+
+/// The array of the input's name, or the only one; the others are not unpacked.
+Result<Tensor> arrayOfNpz(const std::string& source, const graph::Value& input)
+{
+    std::map<std::string, tensor::NpyHeader, std::less<>> headers;
+    const auto listed = tensor::readNpzNumbers(source, [&](const std::string& name, const tensor::NpyHeader& header) {
+        headers.emplace(name, header);
+        return std::optional<std::string>("");
+    });
+    if (!listed.ok()) {
+        return listed.error();
+    }
+    const auto named = headers.find(input.name);
+    if (named == headers.end() && headers.size() != 1) {
+        std::string names;
+        for (const auto& [name, header] : headers) {
+            names += (names.empty() ? "" : ", ") + name;
+        }
+        return inputError(
+            fmt::format("none of the arrays of this file ({}) is called '{}'; give the array this name, or "
+                        "save it alone, as .npy or .npz",
+                        names.empty() ? "it has none" : names, input.name),
+            source);
+    }
+    const auto& [wanted, header] = named != headers.end() ? *named : *headers.begin();
+    RETRO_CHECK(checkLargeArray(source, header, input));
+    RETRO_TRY(const auto arrays, tensor::readNpz(source, [&wanted](const std::string& name, const tensor::NpyHeader&) {
+                  return name == wanted ? std::nullopt : std::optional<std::string>("");
+              }));
+    return arrays.begin()->second;
 }
 
 /// A PictureDecoder that knows how pictures are wanted.
@@ -196,8 +228,12 @@ Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, cons
     }
     const std::string extension = lowerExtension(source);
     if (extension == ".npy") {
-        RETRO_CHECK(checkLargeArray(source, input));
+        RETRO_TRY(const tensor::NpyHeader header, tensor::readNpyHeader(source));
+        RETRO_CHECK(checkLargeArray(source, header, input));
         return tensor::readNpy(source);
+    }
+    if (extension == ".npz") {
+        return arrayOfNpz(source, input);
     }
     if (extension == ".pb") {
         return formats::readTensorProto(source);
@@ -210,11 +246,18 @@ Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, cons
         return holdsWholeNumbers(input) ? pictureInWholeNumbers(picture, input, options)
                                         : pictureToInput(picture, input, options);
     }
+    if (source == "-") {
+        return inputError("standard input is not read; write it into a file whose ending says its kind "
+                          "(… > input.npy) and give that file",
+                          "input '-'");
+    }
     if (!std::filesystem::exists(source)) {
         return inputError("there is no such file; check the path", source);
     }
-    return inputError(
-        "this kind of input is not read; give .npy, .pb, .png, .jpg or .txt, or write zeros or random:SEED", source);
+    return inputError("this kind of input is not read; give .npy, .npz, .pb, .txt or a picture (.png, .jpg, .bmp, "
+                      ".gif, .tiff, .webp), or "
+                      "write zeros or random:SEED",
+                      source);
 }
 
 std::string namesOf(const graph::Graph& graph)
@@ -300,8 +343,7 @@ Result<Tensor> readInput(const std::string& source, const graph::Graph& graph, b
 
 bool isPictureFile(const std::string& source)
 {
-    const std::string extension = lowerExtension(source);
-    return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+    return std::ranges::find(formats::kPictureEndings, lowerExtension(source)) != formats::kPictureEndings.end();
 }
 
 InputSource parseInput(const std::string& text, const graph::Graph& graph)

@@ -16,14 +16,14 @@ namespace retro::engine
 {
 
 /// Decodes a picture file as browsers show it: turned by its EXIF orientation, transparent parts on white; or as it is
-/// stored. The caller brings the library.
+/// stored. decodePicture() is one; the window knows pictures that are built in as well.
 using PictureDecoder = std::function<base::Result<PixelArray>(const std::filesystem::path&, bool asStored)>;
 
 /// Where the data of graph inputs come from.
 struct InputSource
 {
     std::string name;   ///< graph input; empty = the only one
-    std::string source; ///< file (.npy, .pb, .png, .jpg, .txt), "zeros", or "random:SEED"
+    std::string source; ///< file (.npy, .npz, .pb, .txt, a picture), "zeros", or "random:SEED"
 };
 
 /// Splits NAME=FILE. A text without '=' (or whose part before '=' is no input of the graph but which is a file as a
@@ -33,7 +33,8 @@ struct InputSource
 /// Reads the tensor of every graph input, in order. Errors: Usage (an input without a source, a name that is no input,
 /// two sources), Input (the file).  `zeros` and `random:SEED` need a declared shape; a free first axis counts as 1.
 /// random gives uniform numbers in [0, 1), and integers within what reads them (drawnintegers.h), the same on every
-/// machine. A .txt needs the card, which has the vocabulary.
+/// machine. A .txt needs the card, which has the vocabulary. Of an .npz the array of the input's name counts, or the only
+/// one.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>>
 resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph, const PictureOptions& options,
               const PictureDecoder& decode, const formats::ModelCard* card = nullptr);
@@ -51,7 +52,7 @@ resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph, 
                                                                   const PictureDecoder& decode,
                                                                   const std::stop_token& stop = {});
 
-/// Whether a source names a picture: .png, .jpg or .jpeg.
+/// Whether a source names a picture: an ending of formats::kPictureEndings, in any case.
 [[nodiscard]] bool isPictureFile(const std::string& source);
 
 } // namespace retro::engine

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/model/uniquenames.h"
+#include "core/formats/picturefile.h"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,7 @@ constexpr std::array kOwnFiles{"index.csv"};
 
 bool isInputFile(const fs::path& path)
 {
-    static constexpr std::array<std::string_view, 5> kExtensions{".npy", ".pb", ".png", ".jpg", ".jpeg"};
+    static const std::vector<std::string> kExtensions = inputEndings();
     std::string extension = path.extension().string();
     std::ranges::transform(extension, extension.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -49,7 +50,7 @@ Result<std::vector<fs::path>> filesOf(const fs::path& folder)
     }
     std::ranges::sort(files);
     if (files.empty()) {
-        return base::inputError("the folder has no inputs (.npy, .pb, .png, .jpg)", folder.string());
+        return base::inputError("the folder has no inputs (.npy, .npz, .pb, or pictures)", folder.string());
     }
     return files;
 }
@@ -103,6 +104,13 @@ std::vector<BatchItem> itemsOf(const std::vector<fs::path>& files, const std::ve
 }
 
 } // namespace
+
+std::vector<std::string> inputEndings()
+{
+    std::vector<std::string> endings{".npy", ".npz", ".pb"};
+    endings.insert(endings.end(), formats::kPictureEndings.begin(), formats::kPictureEndings.end());
+    return endings;
+}
 
 Result<std::optional<std::vector<BatchItem>>> findBatch(const std::vector<std::string>& texts,
                                                         const graph::Graph& graph)

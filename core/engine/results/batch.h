@@ -24,10 +24,13 @@ struct BatchItem
 /// Largest list of inputs that is read, in bytes.
 inline constexpr std::uint64_t kMostListBytes = 16ULL << 20U;
 
-/// The inputs that `texts` (as for --input) stand for when one of them is a folder (its .npy, .pb, .png, .jpg and .jpeg
-/// files, in the order of their names) or `@list.txt` (a file per line, relative to the list; empty lines and those
-/// that begin with # do not count). Nothing when none of them is. Errors (Input): a folder or list without inputs, a
-/// list that cannot be read; (Usage): more than one folder or list.
+/// Endings of the files of a folder that count as inputs, in small letters, with their dots.
+[[nodiscard]] std::vector<std::string> inputEndings();
+
+/// The inputs that `texts` (as for --input) stand for when one of them is a folder (its files with one of
+/// inputEndings(), in the order of their names) or `@list.txt` (a file per line, relative to the list; empty lines and
+/// those that begin with # do not count). Nothing when none of them is. Errors (Input): a folder or list without
+/// inputs, a list that cannot be read; (Usage): more than one folder or list.
 [[nodiscard]] base::Result<std::optional<std::vector<BatchItem>>> findBatch(const std::vector<std::string>& texts,
                                                                             const graph::Graph& graph);
 

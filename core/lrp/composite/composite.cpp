@@ -4,6 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/base/result.h"
 #include "core/execute/boundmodel.h"
+#include "core/graph/modulename.h"
 #include "core/graph/reach.h"
 #include "core/lrp/composite/softmaxshift.h"
 #include "core/lrp/rules/decomposedrule.h"
@@ -232,9 +233,15 @@ bool matchesGlob(std::string_view glob, std::string_view text)
     return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
-bool isWithin(std::string_view scope, std::string_view outer)
+/// `outer` as the graph has it ("layer1/layer1.0"), with or without a slash in front, or as PyTorch names modules
+/// ("layer1.0").
+bool isWithin(const graph::Node& node, std::string_view outer)
 {
-    return scope == outer || (scope.starts_with(outer) && scope.size() > outer.size() && scope[outer.size()] == '/');
+    outer.remove_prefix(outer.starts_with('/') ? 1 : 0);
+    const auto contains = [outer](std::string_view scope, char mark) {
+        return scope.starts_with(outer) && (scope.size() == outer.size() || scope[outer.size()] == mark);
+    };
+    return contains(node.scope, '/') || contains(graph::moduleOf(node), '.');
 }
 
 bool passesRelevance(const BoundModel& model, NodeId id)
@@ -257,7 +264,7 @@ bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
     if (!matcher.nameGlob.empty() && !matchesGlob(matcher.nameGlob, node.name)) {
         return false;
     }
-    if (!matcher.scope.empty() && !isWithin(node.scope, matcher.scope)) {
+    if (!matcher.scope.empty() && !isWithin(node, matcher.scope)) {
         return false;
     }
     return matcher.operandFrom.empty() || comesFrom(model, id, matcher.operand, matcher.operandFrom);

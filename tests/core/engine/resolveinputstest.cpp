@@ -56,6 +56,18 @@ private slots:
         QCOMPARE(read->front().at(1), -2.5);
     }
 
+    void anArchiveGivesTheArrayOfTheInput()
+    {
+        const std::string folder = RETRO_SOURCE_DIR "/tests/data/npz/";
+        graph::GraphBuilder builder("block", 13);
+        builder.addOutput(builder.addInput("block/x", DType::Float32, std::nullopt));
+        const graph::Graph block = std::move(builder).build().value();
+        RETRO_MADE(read, engine::resolveInputs({folder + "deflated.npz"}, block, {}, {}));
+        QVERIFY(read->front().size() > 0);
+        RETRO_REFUSED(engine::resolveInputs({folder + "deflated.npz"}, twice({}), {}, {}), "is called 'x'");
+        RETRO_REFUSED(engine::resolveInputs({"-"}, twice({}), {}, {}), "standard input is not read");
+    }
+
     void twoNumbersAreNone()
     {
         const QString file = m_folder.filePath("two.npy");

@@ -64,7 +64,7 @@ private slots:
         QFETCH(QString, module);
         graph::Node node;
         node.scope = scope.toStdString();
-        QCOMPARE(QString::fromStdString(engine::moduleOf(node)), module);
+        QCOMPARE(QString::fromStdString(graph::moduleOf(node)), module);
     }
 
     void patternsNameValues_data()

@@ -3,18 +3,14 @@
 
 #include "core/base/file.h"
 #include "core/base/memoryend.h"
-#include "core/formats/picturefile.h"
 
 #include <QBuffer>
-#include <QImageReader>
 #include <QImageWriter>
 #include <QPainter>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <span>
 #include <utility>
@@ -50,85 +46,6 @@ QImage flattened(const QImage& image)
     painter.drawImage(0, 0, image);
     return ground;
 }
-
-constexpr std::uint64_t kMaxPictureBytes = 512ULL << 20U;
-
-/// The colours of every pixel, whatever lies under them.
-QImage withoutAlpha(const QImage& image)
-{
-    if (!image.hasAlphaChannel()) {
-        return image;
-    }
-    QImage colours = allocated(image.convertToFormat(QImage::Format_ARGB32));
-    colours.reinterpretAsFormat(QImage::Format_RGB32);
-    return colours;
-}
-
-/// While it lives, what Qt's readers of pictures print is kept in place of printed: whoever decodes says it, with the
-/// name of the file.
-class KeptMessages
-{
-public:
-    KeptMessages() : m_lock(mutex())
-    {
-        messages().clear();
-        isDecoding() = true; // readers print on the thread that decodes
-        before() = qInstallMessageHandler(keep);
-    }
-    ~KeptMessages()
-    {
-        qInstallMessageHandler(before());
-        isDecoding() = false;
-    }
-    KeptMessages(const KeptMessages&) = delete;
-    KeptMessages& operator=(const KeptMessages&) = delete;
-
-    [[nodiscard]] static bool hasEnd()
-    {
-        return std::ranges::none_of(messages(), [](const QString& message) {
-            return message.contains(QLatin1String("premature end"), Qt::CaseInsensitive);
-        });
-    }
-
-private:
-    static std::mutex& mutex()
-    {
-        static std::mutex only;
-        return only;
-    }
-    static QStringList& messages()
-    {
-        static QStringList kept;
-        return kept;
-    }
-    static bool& isDecoding()
-    {
-        static thread_local bool here = false;
-        return here;
-    }
-    static QtMessageHandler& before()
-    {
-        static QtMessageHandler handler = nullptr;
-        return handler;
-    }
-    static void keep(QtMsgType type, const QMessageLogContext& context, const QString& message)
-    {
-        const bool isOfReader = QByteArrayView(context.category).startsWith("qt.gui.imageio") ||
-                                message.startsWith(QLatin1String("libpng"));
-        if (isDecoding() && isOfReader) {
-            messages() << message;
-        } else if (before() != nullptr) {
-            before()(type, context, message);
-        } else {
-            std::fputs(qPrintable(qFormatLogMessage(type, context, message) + QLatin1Char('\n')), stderr);
-        }
-    }
-
-    std::lock_guard<std::mutex> m_lock;
-};
-
-/// Other formats that Qt can read ask for more than pixels: an SVG is a program that draws.
-bool isReadFormat(const QByteArray& format) { return format == "png" || format == "jpeg" || format == "jpg"; }
 
 const char* formatOf(const std::filesystem::path& path)
 {
@@ -203,42 +120,6 @@ struct PixelReader
 };
 
 } // namespace
-
-base::Result<RgbPicture> decodePicture(const std::filesystem::path& path, bool asStored)
-{
-    RETRO_TRY(const std::vector<std::byte> file, base::readFile(path, kMaxPictureBytes));
-    const formats::PictureFile facts = formats::pictureFile(std::span(file));
-    RETRO_CHECK(formats::checkPictureFile(facts, path.string()));
-    QByteArray bytes =
-        QByteArray::fromRawData(reinterpret_cast<const char*>(file.data()), static_cast<qsizetype>(file.size()));
-    QBuffer buffer(&bytes);
-    buffer.open(QIODevice::ReadOnly);
-    const base::MemoryWatch memory; // a picture is not damaged because there is no room for it
-    const KeptMessages kept;
-    QImageReader reader(&buffer);
-    reader.setDecideFormatFromContent(true);
-    if (!reader.canRead() || !isReadFormat(reader.format())) {
-        RETRO_CHECK(memory.check(path.string()));
-        return base::inputError("this is not a picture that can be read; use PNG or JPEG", path.string());
-    }
-    const QSize size = reader.size();
-    if (std::int64_t(size.width()) * size.height() > kMaxPicturePixels) {
-        return base::inputError("the picture has more than 64 million pixels; make it smaller first", path.string());
-    }
-    QImageReader::setAllocationLimit(512); // megabytes: 64 million pixels with transparency
-    const QImage image = reader.read();
-    if (image.isNull()) {
-        RETRO_CHECK(memory.check(path.string()));
-        return base::inputError("the picture is damaged: " + reader.errorString().toStdString(), path.string());
-    }
-    if (!KeptMessages::hasEnd()) {
-        return base::inputError("the picture is damaged: it ends too early; get the whole file", path.string());
-    }
-    RgbPicture picture = toPicture(asStored ? withoutAlpha(image) : image);
-    picture.orientation = facts.orientation;
-    RETRO_CHECK(memory.check(path.string())); // what was drawn without memory is not a picture either
-    return picture;
-}
 
 RgbPicture resized(const RgbPicture& picture, int width, int height)
 {

@@ -21,16 +21,8 @@ struct RgbPicture
     int width = 0;
     int height = 0;
     std::vector<std::uint8_t> rgb; ///< width · height · 3
-    int orientation = 1;           ///< EXIF, 1 … 8: how it is still to be turned
 };
 
-/// Largest picture that is decoded, in pixels.
-inline constexpr std::int64_t kMaxPicturePixels = 64LL << 20;
-
-/// Reads PNG or JPEG; transparency lies on white, or is left out (`asStored`). What EXIF says of its orientation is
-/// told, not applied. Errors (Input): missing, no picture, damaged, cut off, larger than kMaxPicturePixels, a JPEG
-/// whose scans take too long (formats::checkPictureFile).
-[[nodiscard]] base::Result<RgbPicture> decodePicture(const std::filesystem::path& path, bool asStored = false);
 /// Scaled to exactly width × height (area averaging when it shrinks, bilinear when it grows).
 [[nodiscard]] RgbPicture resized(const RgbPicture& picture, int width, int height);
 

@@ -18,6 +18,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import warnings
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -119,6 +120,9 @@ class Explanation:
                 self.inputs.append(one["name"])
                 self.relevance[one["name"]] = self.relevance.pop(file_name(one["name"]))
 
+    def __repr__(self):
+        return f"<retrograde.Explanation: {self.summary.get('composite', '')}, {len(self.relevance)} values>"
+
     def __getitem__(self, name):
         key = name if name in self.relevance else file_name(name)
         if key not in self.relevance:
@@ -169,7 +173,10 @@ def explained(folder, model, x, composite, target, run, options):
     for name, value in options.items():
         (question if name in DIAGNOSED else arguments).extend(option_of(name, value))
     call("explain", path, *question, *arguments)
-    return Explanation(folder, path, run, question)
+    made = Explanation(folder, path, run, question)
+    for said in made.summary.get("warnings", ()):
+        warnings.warn(said if isinstance(said, str) else str(said.get("text", said)), stacklevel=4)
+    return made
 
 
 def option_of(name, value):
@@ -254,6 +261,10 @@ class Composite:
         params = {key: value for key, value in fields.items() if key not in self.MATCHERS}
         self.entries.append({"match": match, "rule": {"name": rule, **({"params": params} if params else {})}})
         return self
+
+    def __repr__(self) -> str:
+        rules = [entry["rule"]["name"] for entry in self.entries]
+        return f"<retrograde.Composite {self.name}: {', '.join(rules[:6])}{', …' if len(rules) > 6 else ''}>"
 
     def document(self) -> dict[str, Any]:
         """The composite as a Python dictionary in the shape of the file."""

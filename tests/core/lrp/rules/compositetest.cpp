@@ -321,6 +321,22 @@ private slots:
         QVERIFY2(unused[1].starts_with("entries[2] of the composite file (scope decoder"), unused[1].c_str());
     }
 
+    void scopesMayBeNamedAsModules()
+    {
+        const Bound model = convolutional();
+        const auto ruleUnder = [&model](const std::string& scope) {
+            const Composite plain = *lrp::builtinComposite("epsilon", *model);
+            const auto composite = lrp::withOverrides(plain, {"scope:" + scope + "=flat"});
+            return ruleOf(table(*composite, model), QStringLiteral("stem"));
+        };
+        for (const char* scope : {"features", "/features", "features/0", "/features/0", "features.0"}) {
+            QVERIFY2(ruleUnder(scope).startsWith(QStringLiteral("flat")), scope);
+        }
+        for (const char* scope : {"feature", "0", "features.1", "features.00", "eatures/0"}) {
+            QVERIFY2(ruleUnder(scope).startsWith(QStringLiteral("epsilon")), scope);
+        }
+    }
+
     void theBoxIsForConvolutionsOnly()
     {
         const QStringList lines = table("epsilon_gamma_box", perceptron());
