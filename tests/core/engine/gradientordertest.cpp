@@ -4,7 +4,7 @@
 #include "core/engine/explain/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/writegradientgraph.h"
-#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/ways/plannedrelevance.h"
 #include "core/engine/results/runfacts.h"
 #include "core/event/partevent.h"
 #include "core/ops/algebra.h"

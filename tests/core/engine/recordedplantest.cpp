@@ -3,7 +3,7 @@
 #include <QtTest>
 
 #include "core/engine/plan/plannedgradient.h"
-#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/ways/plannedrelevance.h"
 #include "core/engine/plan/plannedrun.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/plan/planning.h"
