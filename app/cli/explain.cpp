@@ -95,9 +95,10 @@ Result<engine::ExplainRequest> requestOf(const ExplainOptions& options, const en
         RETRO_TRY(request.inputs,
                   asksRulesAlone(options) ? options.model.resolveOrZeros(model) : options.model.resolve(model));
     }
-    request.keepsForward =
-        !request.inputsOnly && !engine::asksFor(options.question(), "planned") && !request.forwarding;
-    if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && engine::hasLutLayer(*model.graph())) {
+    const bool isPlanned = engine::asksFor(options.question(), "planned");
+    request.keepsForward = !request.inputsOnly && !isPlanned && !request.forwarding;
+    if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && !isPlanned &&
+        engine::hasLutLayer(*model.graph())) {
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }
     return request;
@@ -203,7 +204,9 @@ void sayAll(const Context& context, const ExplainOptions& options, const engine:
 /// unless more than the files is made of it.
 void handOut(const ExplainOptions& options, engine::ExplainRequest& request, base::FileBatch& files)
 {
-    const bool isRead = options.isText || !options.question().open.empty() || options.question().checkOracle;
+    const engine::Question& asked = options.question();
+    const bool isRead =
+        options.isText || !asked.open.empty() || asked.checkOracle || request.parameters || request.region.isAsked();
     if (engine::carriesOut(request) == nullptr || options.outputFolder.empty() || request.inputsOnly || isRead) {
         return;
     }

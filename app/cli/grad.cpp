@@ -6,14 +6,17 @@
 #include "app/cli/planruntext.h"
 #include "app/cli/profiletext.h"
 #include "app/cli/rewritetext.h"
+#include "app/common/decodepicture.h"
 #include "core/base/file.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/critical.h"
+#include "core/engine/gradient/embeddings.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
 #include "core/engine/gradient/rules.h"
 #include "core/engine/gradient/writegradientgraph.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/standins.h"
 #include "core/engine/plan/plannedgradient.h"
@@ -31,6 +34,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace retro::app
 {
@@ -172,8 +176,10 @@ Result<engine::ExplainRequest> recordedRequest(const engine::LoadedModel& model,
     engine::Question question = options.question();
     question.start = "one";
     question.composite = "gradient";
+    question.targets.clear();
     RETRO_TRY(engine::ExplainRequest recorded, engine::resolve(question, model));
     recorded.inputs = request.inputs;
+    recorded.target = request.target;
     recorded.parameters = false; // they are inputs of the model by now
     recorded.save = execute::SavePolicy::Autograd;
     recorded.keptByPlan = nullptr; // the plan carries the pass out
@@ -453,22 +459,46 @@ void sayLeftOut(const Context& context, const engine::CriticalNodes& found)
     }
 }
 
+/// What is asked of a model, of which is made what a gradient reaches: parameters and embeddings of tokens are inputs.
+Result<engine::GradientRequest> openedRequest(const GradOptions& options, engine::LoadedModelPointer& model)
+{
+    const engine::Question& question = options.question();
+    const bool isText = engine::namesText(question);
+    engine::GradientRequest request;
+    request.precision = engine::precisionOf(question, *model);
+    request.from = question.from;
+    if (isText) {
+        RETRO_TRY(engine::ExplainRequest asked, engine::resolveWithInputs(question, *model, decodePicture));
+        request.inputs = std::move(asked.inputs);
+        request.target = asked.target;
+        request.target.atScores = false; // a gradient starts at the target itself
+    } else {
+        RETRO_TRY(request.inputs,
+                  options.listsRules ? options.model.resolveOrZeros(*model) : options.model.resolve(*model));
+    }
+    std::optional<engine::OpenedParameters> opened;
+    if (question.parameters) {
+        RETRO_TRY(opened, engine::openParameters(model, std::move(request.inputs)));
+    } else if (question.graphOut.empty()) { // a graph has the inputs of the model
+        RETRO_TRY(opened, engine::openEmbeddings(*model, request.inputs, request.precision, isText));
+    }
+    if (opened) {
+        model = std::move(opened->model);
+        request.inputs = std::move(opened->inputs);
+        warn(opened->without);
+    }
+    if (!isText) {
+        RETRO_TRY(request.target, engine::targetOf(question, *model));
+    }
+    return request;
+}
+
 Result<void> gradModel(const Context& context, const GradOptions& options)
 {
     RETRO_CHECK(checkOptions(options));
     RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
-    RETRO_TRY(std::vector<tensor::Tensor> inputs,
-              options.listsRules ? options.model.resolveOrZeros(*model) : options.model.resolve(*model));
-    const execute::Precision precision = engine::precisionOf(options.question(), *model);
-    if (options.question().parameters) {
-        RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));
-        model = std::move(opened.model);
-        inputs = std::move(opened.inputs);
-        warn(opened.without);
-    }
-    RETRO_TRY(const engine::TargetRequest target, engine::targetOf(options.question(), *model));
+    RETRO_TRY(const engine::GradientRequest request, openedRequest(options, model));
     RETRO_CHECK(engine::chosenInputs(*model->graph(), options.question().from));
-    const engine::GradientRequest request{std::move(inputs), target, precision, options.question().from};
     if (options.listsRules) {
         return listGradientRules(context, *model, request);
     }

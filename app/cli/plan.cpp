@@ -426,6 +426,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         result.plan->subject->order = result.order;
     }
     if (result.plan && !options.out.empty()) {
+        schedule::fillAnnotations(joint.graph, *result.plan);
         RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
     }
     if (result.plan && !options.policy.empty()) {

@@ -3,12 +3,17 @@
 
 #include "app/common/decodepicture.h"
 #include "core/analysis/report.h"
+#include "core/engine/gradient/embeddings.h"
 #include "core/engine/language/languagequestion.h"
+#include "core/engine/plan/passplanning.h"
+#include "core/engine/question/combinations.h"
 #include "core/engine/question/resolve.h"
 #include "core/schedule/budget.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace retro::app
@@ -42,11 +47,14 @@ Result<engine::LoadedModelPointer> PlanningOptions::open() const
 Result<engine::HalfWish> PlanningOptions::halfFrom(const engine::LoadedModel& loaded,
                                                    std::vector<base::ValueId> outputs) const
 {
-    if (!isRelevance && !model.question.composite.empty()) {
-        return base::usageError("rules are of relevance; add --relevance, or leave it out", "--composite");
-    }
-    if (!isRelevance && !model.question.start.empty()) {
-        return base::usageError("relevance has a start; add --relevance, or leave it out", "--start");
+    static constexpr std::array kOfRelevance{"composite", "rule", "start", "region-of", "condition", "condition-form"};
+    for (const engine::Asked& one : engine::asksOf(model.question)) {
+        if (!isRelevance && std::ranges::find(kOfRelevance, one.what) != kOfRelevance.end()) {
+            return base::usageError("it is asked of relevance; add --relevance, or leave it out", one.option);
+        }
+        if (!hasInputs() && (one.what == "region-of" || one.what == "condition")) {
+            return base::usageError("it is asked of a run; say with --input, --text or --ids on what", one.option);
+        }
     }
     engine::HalfWish half;
     half.kind = isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
@@ -97,11 +105,18 @@ Result<engine::SubjectPlanning> PlanningOptions::planningOfRun(const engine::Loa
         RETRO_CHECK(engine::takeLanguage(*language, request));
     } else {
         RETRO_TRY(request.inputs, model.resolve(loaded));
-        if (!isRelevance) { // as grad, which starts at the target itself
-            RETRO_TRY(request.target, engine::targetOf(asked, loaded));
+        RETRO_TRY(request.target, isRelevance ? request.target : engine::targetOf(asked, loaded));
+    }
+    if (!isRelevance) { // as grad, which starts at the target itself and ends where numbers are floating
+        request.target.atScores = false;
+        RETRO_TRY(const auto opened,
+                  engine::openEmbeddings(loaded, request.inputs, request.precision, language.has_value()));
+        if (opened) {
+            request.inputs = opened->inputs;
+            return engine::subjectPlanningOf(*opened->model, request, half);
         }
     }
-    return engine::subjectPlanningOf(loaded, request.inputs, request.precision, request.target, half);
+    return engine::subjectPlanningOf(loaded, request, half);
 }
 
 Result<engine::SubjectPlanning> PlanningOptions::planningOf(const engine::LoadedModel& loaded) const

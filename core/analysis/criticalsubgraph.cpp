@@ -376,11 +376,19 @@ Flow flowOf(const graph::Graph& graph, const std::function<bool(graph::NodeId, s
     return flow;
 }
 
+namespace
+{
+
+/// Tokens carry the relevance of their embedding.
+bool carries(const OpValue& value) { return value.isDifferentiable || value.relevanceBytes > 0; }
+
+} // namespace
+
 Flow flowOf(const OpGraph& graph)
 {
     Flow flow;
     for (const OpValue& value : graph.values()) {
-        flow.isIntegral.push_back(value.isDifferentiable ? 0 : 1);
+        flow.isIntegral.push_back(carries(value) ? 0 : 1);
     }
     for (OpId id = 0; id < graph.size(); ++id) {
         const Op& op = graph.op(id);
@@ -389,7 +397,13 @@ Flow flowOf(const OpGraph& graph)
         }
         const bool isStop = std::ranges::none_of(
             op.outputs, [&graph](OpValueId output) { return graph.value(output).isDifferentiable; });
-        flow.operators.push_back({id, op.inputs, {}, op.outputs, isStop});
+        FlowOperator& made = flow.operators.emplace_back(FlowOperator{id, op.inputs, {}, op.outputs, isStop});
+        for (const OperandPart& part :
+             op.parts.value_or(std::vector<OperandPart>())) { // tokens may come by a way of whole numbers
+            if (std::ranges::find(op.inputs, part.operand) == op.inputs.end()) {
+                made.inputs.push_back(part.operand);
+            }
+        }
     }
     return flow;
 }
@@ -400,7 +414,7 @@ std::vector<FlowName> differentiableInputs(const OpGraph& graph)
     for (OpValueId id = 0; id < graph.values().size(); ++id) {
         const OpValue& value = graph.value(id);
         const bool isInput = value.producer != kNone && graph.op(value.producer).phase == Phase::Source;
-        if (value.isDifferentiable && isInput) {
+        if (carries(value) && isInput) {
             inputs.push_back(id);
         }
     }

@@ -107,7 +107,7 @@ struct CriticalSubgraph
 /// The forward operators of a planning graph as a flow: names are value ids, ids are operator ids. Sources and captured
 /// gradient operators are left out.
 [[nodiscard]] Flow flowOf(const OpGraph& graph);
-/// The differentiable inputs of a planning graph: values of sources.
+/// The inputs of a planning graph that get a gradient, or as tokens a relevance: values of sources.
 [[nodiscard]] std::vector<FlowName> differentiableInputs(const OpGraph& graph);
 /// Its critical subgraph between all differentiable outputs and `inputs`.
 [[nodiscard]] CriticalSubgraph criticalSubgraph(const OpGraph& graph, std::span<const FlowName> inputs);

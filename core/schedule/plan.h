@@ -83,4 +83,8 @@ struct Plan
 /// Every operator once, by id.
 [[nodiscard]] std::vector<OpId> storeAllSequence(const OpGraph& graph);
 
+/// Adds to the annotations what the planner left open: the values that stay from the forward sweep, where it names
+/// none, and of each forward value that stays, is moved or is computed again, why, where it gives no reason.
+void fillAnnotations(const OpGraph& graph, Plan& plan);
+
 } // namespace retro::schedule

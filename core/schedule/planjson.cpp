@@ -88,6 +88,9 @@ json subjectJson(const Subject& subject)
     if (!subject.start.empty()) {
         result["start"] = subject.start;
     }
+    if (!subject.conditions.empty()) {
+        result["conditions"] = subject.conditions;
+    }
     if (!subject.composite.empty()) {
         // The text of our own writer (lrp::toJson), or what the reader of plans has taken in within its limits.
         json composite = json::parse(subject.composite, nullptr, false);
@@ -114,6 +117,7 @@ public:
         RETRO_TRY(m_subject.half, m_fields.word("half", kHalves, ""));
         RETRO_TRY(m_subject.model, m_fields.text("model"));
         RETRO_TRY(m_subject.targets, m_fields.texts("targets"));
+        RETRO_TRY(m_subject.conditions, m_fields.texts("conditions"));
         RETRO_TRY(m_subject.from, m_fields.texts("from"));
         RETRO_TRY(m_subject.start, m_fields.text("start"));
         RETRO_TRY(m_subject.order, m_fields.text("order"));
@@ -164,6 +168,18 @@ private:
     Subject m_subject;
 };
 
+Result<std::optional<std::uint64_t>> budgetIn(const JsonFields& root)
+{
+    const json* budget = root.find("budget");
+    if (budget == nullptr) {
+        return std::optional<std::uint64_t>();
+    }
+    if (!budget->is_number_unsigned()) {
+        return root.error("budget", "it must be a whole number of bytes, or null");
+    }
+    return std::optional(budget->get<std::uint64_t>());
+}
+
 class Reader
 {
 public:
@@ -208,7 +224,8 @@ private:
             m_madeFor = hash.empty() ? "?" : hash;
         }
         m_plan.graphHash = m_graph.hash();
-        return readBudget();
+        RETRO_TRY(m_plan.budget, budgetIn(m_root));
+        return {};
     }
 
     Result<void> checkFormat() const
@@ -221,19 +238,6 @@ private:
         return m_root.error("format",
                             isNewer ? fmt::format("{} is newer than this program, which reads {}", format, kFormat)
                                     : fmt::format("this is no plan: \"format\" must be \"{}\"", kFormat));
-    }
-
-    Result<void> readBudget()
-    {
-        const json* budget = m_root.find("budget");
-        if (budget == nullptr) {
-            return {};
-        }
-        if (!budget->is_number_unsigned()) {
-            return m_root.error("budget", "it must be a whole number of bytes, or null");
-        }
-        m_plan.budget = budget->get<std::uint64_t>();
-        return {};
     }
 
     Result<void> readTiers()
@@ -442,6 +446,13 @@ Result<std::string> modelOfPlan(std::string text, const std::string& where)
     RETRO_TRY(const JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
     RETRO_TRY(const std::optional<JsonFields> subject, root.object("subject"));
     return subject ? subject->text("model") : Result<std::string>(std::string());
+}
+
+Result<std::optional<std::uint64_t>> budgetOfPlan(std::string text, const std::string& where)
+{
+    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, kPlanLimits));
+    RETRO_TRY(const JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
+    return budgetIn(root);
 }
 
 Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where, bool* isOfAnother,

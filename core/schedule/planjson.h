@@ -27,5 +27,8 @@ inline constexpr std::size_t kMaxPlanSteps = 8'000'000;
 
 /// The model that the text of a plan names; empty where it names none. Errors (Input): not JSON.
 [[nodiscard]] base::Result<std::string> modelOfPlan(std::string text, const std::string& where);
+/// The bytes that the text of a plan keeps to, whatever graph it is of; none where it says none. Errors (Input): not
+/// JSON, no number.
+[[nodiscard]] base::Result<std::optional<std::uint64_t>> budgetOfPlan(std::string text, const std::string& where);
 
 } // namespace retro::schedule

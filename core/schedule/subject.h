@@ -30,6 +30,7 @@ struct Subject
     std::vector<std::string> targets;                        ///< values that the second half starts at
     std::string start;                                       ///< of relevance, as --start
     std::string composite;                                   ///< of relevance: the composite as JSON text
+    std::vector<std::string> conditions;                     ///< of relevance, as --condition
     std::vector<std::string> from;                           ///< inputs that are wanted; none: every one
     bool hasParameters = false;                              ///< gradients of parameters, too
     std::map<std::string, std::vector<std::int64_t>> shapes; ///< extents per input

@@ -175,7 +175,9 @@ base::Result<void> ScheduleView::exportTo(const std::filesystem::path& path)
         return base::writeFile(path, scheduleCsv(plan, m_plan.measured()));
     }
     if (path.extension() == ".json") {
-        return base::writeFile(path, schedule::toPlanJson(plan.graph(), plan.plan()));
+        schedule::Plan written = plan.plan();
+        schedule::fillAnnotations(plan.graph(), written);
+        return base::writeFile(path, schedule::toPlanJson(plan.graph(), written));
     }
     m_pane->takePlan();
     const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint())); // it may never have been on screen

@@ -174,7 +174,7 @@ Result<std::shared_ptr<PlanSubject>> subjectForInputs(ExplainJob& job, views::Pl
     if (isRelevance) {
         subject->forecast = [planned](const schedule::Plan& plan,
                                       const std::stop_token& token) -> std::optional<views::SavingNumbers> {
-            const auto counts = engine::forecastSaving(*planned.subject, *planned.program, plan, token);
+            const auto counts = engine::forecastSaving(*planned.subject, *planned.program, plan, false, token);
             return counts ? std::optional(views::SavingNumbers{counts->kept, counts->keptBytes, counts->dropped,
                                                                counts->byPromise, counts->recomputed, counts->promises,
                                                                counts->visits})

@@ -10,9 +10,9 @@
 #include "core/engine/explain/saturatedtarget.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/programcache.h"
-#include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/region/conditions.h"
+#include "core/engine/ways/plannedrelevance.h"
 #include "core/engine/ways/wantedrow.h"
 #include "core/engine/ways/way.h"
 #include "core/event/observer.h"
@@ -111,7 +111,7 @@ Result<ExplainResult> explained(const LoadedModel& model, const ExplainRequest& 
                            [&](const ExplainRequest& plain) { return explained(model, plain, stop, progress, cache); });
     }
     if (const PlanOptions* wish = carriesOut(request)) {
-        return plannedRelevance(model, request, *wish, stop);
+        return plannedRelevance(model, request, *wish, stop, progress);
     }
     ProgramCache own; // a program knows no conditions
     cache = cache != nullptr && !request.conditions.empty() ? &own : cache;

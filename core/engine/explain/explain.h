@@ -69,6 +69,7 @@ struct PlanSaving
     std::shared_ptr<const CarriedPlan> plan;        ///< null where the forward pass had its own order
     std::vector<trace::DroppedValue> dropped;       ///< each forward value that is not kept, by value
     std::uint64_t peak = 0;                         ///< of a recorded pass: most bytes of its frontier; else 0
+    std::uint64_t foretoldPeak = 0;                 ///< what that was foretold to be, before the pass; else 0
     std::uint64_t heldPeak = 0;                     ///< bytes that promises brought and held, at most at one time
 };
 

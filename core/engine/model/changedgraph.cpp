@@ -86,9 +86,12 @@ base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Grap
     const std::vector<bool> isKept = keptValues(graph, changes, outputs);
     std::vector<ValueId> ids(graph.valueCount());
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        if (isKept[i]) {
+        if (isKept[i] && !changes.inputs.contains(ValueId(i))) {
             ids[i] = addCopy(builder, graph.value(ValueId(i)), ValueId(i), changes);
         }
+    }
+    for (const auto& [value, type] : changes.inputs) {
+        ids[value.index()] = builder.addInput(graph.value(value).name, type.dtype, type.shape);
     }
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         if (!changes.keptNodes || (*changes.keptNodes)[i]) {

@@ -6,15 +6,9 @@
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/prepare.h"
-#include "core/engine/plan/planrecorder.h"
-#include "core/engine/plan/runplan.h"
+#include "core/engine/plan/carriedplan.h"
 #include "core/engine/results/runfacts.h"
-#include "core/event/observer.h"
 #include "core/ops/algebra.h"
-#include "core/trace/profile.h"
-
-#include <algorithm>
-#include <optional>
 
 namespace retro::engine
 {
@@ -25,51 +19,16 @@ using tensor::Tensor;
 namespace
 {
 
-/// Keeps the gradients of the inputs and the outputs as they are made.
-class Results
+/// Keeps the gradients of the inputs as they are made.
+void takeGradient(const runtime::Made& made, GradientResult& result)
 {
-public:
-    explicit Results(GradientResult& result) : m_result(result), m_graph(result.model->graph())
-    {
-        m_result.gradients.resize(m_graph.inputs().size());
-        m_result.outputs.resize(m_graph.outputs().size());
-    }
-
-    void take(const runtime::Made& made)
-    {
-        const auto ids = made.isGradient ? m_graph.inputs() : m_graph.outputs();
-        std::vector<Tensor>& kept = made.isGradient ? m_result.gradients : m_result.outputs;
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            if (ids[i] == made.value) {
-                kept[i] = made.tensor;
-            }
+    const auto inputs = result.model->graph().inputs();
+    for (std::size_t i = 0; made.isGradient && i < inputs.size(); ++i) {
+        if (inputs[i] == made.value) {
+            result.gradients[i] = made.tensor;
         }
     }
-
-    /// What no operator made: zeros for inputs that the target does not depend on, constants and inputs as outputs.
-    void fill(std::span<const Tensor> inputs)
-    {
-        const execute::BoundModel& model = *m_result.model;
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            if (!m_result.gradients[i].isValid() && tensor::isFloating(inputs[i].dtype())) {
-                m_result.gradients[i] = Tensor::zeros(inputs[i].dtype(), inputs[i].shape());
-            }
-        }
-        for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
-            const base::ValueId id = m_graph.outputs()[i];
-            const auto input = std::ranges::find(m_graph.inputs(), id);
-            if (input != m_graph.inputs().end()) {
-                m_result.outputs[i] = inputs[static_cast<std::size_t>(input - m_graph.inputs().begin())];
-            } else if (!m_result.outputs[i].isValid()) {
-                m_result.outputs[i] = model.constant(id);
-            }
-        }
-    }
-
-private:
-    GradientResult& m_result;
-    const graph::Graph& m_graph;
-};
+}
 
 /// The value at which the second half starts.
 Result<base::ValueId> startValue(const execute::BoundModel& model, const TargetRequest& request)
@@ -96,12 +55,12 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(result.model->graph(), request.from));
     const PassSubject subject =
         PassSubject::gradient(result.model, {target}, request.from.empty() ? std::span<const base::ValueId>() : chosen);
-    PlannedHalf planned;
-    RETRO_TRY(runtime::JointProgram program, jointProgram(subject, &planned));
-    made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
-    RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
-    if (made.chosen.search && made.chosen.plan.subject) {
-        made.chosen.plan.subject->from = request.from;
+    CarriedPlan carried;
+    RETRO_TRY(runtime::JointProgram program, jointProgram(subject, &carried.half));
+    carried.program = std::make_shared<const runtime::JointProgram>(std::move(program));
+    RETRO_TRY(carried.chosen, choosePlan(*carried.program, wish, options.stop));
+    if (carried.chosen.search && carried.chosen.plan.subject) {
+        carried.chosen.plan.subject->from = request.from;
     }
     runtime::ReverseHalf half;
     half.rule = gradientRule(result.model);
@@ -110,31 +69,25 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
         RETRO_TRY(result.target, resolveTarget(request.target, {StartKind::One, {}}, value, forward));
         return result.target.start;
     };
-    Results results(result);
-    options.onMade = [&](const runtime::Made& one) { results.take(one); };
-    std::optional<PlanRecorder> recorder;
-    if (wish.isRecorded) {
-        recorder.emplace(*made.program, made.chosen);
-        recorder->listen(options);
+    result.gradients.resize(result.model->graph().inputs().size());
+    options.onMade = [&](const runtime::Made& one) { takeGradient(one, result); };
+    const std::vector<Tensor> inputs = inPrecision(result.model->graph(), request.inputs, request.precision);
+    RETRO_TRY(CarriedOut out,
+              carryOutPlan(carried, inputs, half, {wish.isRecorded, false, nullptr, std::move(options)}));
+    for (std::size_t i = 0; i < inputs.size(); ++i) { // of what the target does not depend on
+        if (!result.gradients[i].isValid() && tensor::isFloating(inputs[i].dtype())) {
+            result.gradients[i] = Tensor::zeros(inputs[i].dtype(), inputs[i].shape());
+        }
     }
-    std::optional<trace::ProfileRecorder> profiler;
-    if (recorder) {
-        profiler.emplace();
-        profiler->setPosition([&recorder] { return recorder->eventCount(); });
-    }
-    const event::ObserverScope observed(profiler ? &*profiler : event::currentObserver());
-    const std::vector<Tensor> inputs = inPrecision(made.program->model().graph(), request.inputs, request.precision);
-    RETRO_TRY(made.run, runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options));
-    results.fill(inputs);
+    made.program = std::move(carried.program);
+    made.chosen = std::move(carried.chosen);
+    made.run = std::move(*carried.run);
+    made.recorded = std::move(out.recorded);
+    made.runPlan = std::move(out.runPlan);
+    result.outputs = std::move(out.outputs);
     result.cells = made.program->graph().size();
     result.visited = made.program->graph().size() + made.run.predicted.recomputations;
     result.peakBytes = made.run.tensorsPeak;
-    if (recorder) {
-        profiler->setPosition({});
-        made.recorded = std::move(*recorder).take(inputs, result.outputs);
-        made.recorded->profile = std::make_shared<const trace::Profile>(std::move(*profiler).take());
-        made.runPlan = runPlanOf(made.program->forward(), made.program->joint(), made.chosen, planned);
-    }
     return made;
 }
 
@@ -172,12 +125,9 @@ Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const 
     }
     told.secondsForward = made.run.seconds;
     told.peakBytes = made.run.tensorsPeak;
-    trace::RunFacts facts = std::move(made.recorded->facts);
     fillFacts(made.recorded->facts, {model, question, told, "plan"});
     made.recorded->facts.engine = "plan";
-    made.recorded->facts.planTries = std::move(facts.planTries);
-    made.recorded->facts.planTiers = std::move(facts.planTiers);
-    made.recorded->facts.numbers.merge(facts.numbers);
+    fillPlanFacts(made.chosen, made.recorded->facts);
     made.recorded->rules = prepared->words;
     return made;
 }

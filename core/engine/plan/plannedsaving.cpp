@@ -101,12 +101,24 @@ std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& prog
 
 KeptByPlan keptBy(PlanOptions wish) { return KeptByWish{std::move(wish)}; }
 
+const PlanOptions* planWishOf(const ExplainRequest& request)
+{
+    const auto* kept = request.save == execute::SavePolicy::Plan ? request.keptByPlan.target<KeptByWish>() : nullptr;
+    return kept != nullptr ? &kept->wish : nullptr;
+}
+
 const PlanOptions* carriesOut(const ExplainRequest& request)
 {
-    const bool isTraversed = request.record || request.followsDocument || request.stopAtCheckpoints ||
-                             request.parameters || request.region.isAsked() || !request.conditions.empty();
-    const auto* kept = request.save == execute::SavePolicy::Plan ? request.keptByPlan.target<KeptByWish>() : nullptr;
-    return kept != nullptr && (request.engine != EngineKind::Promise || !isTraversed) ? &kept->wish : nullptr;
+    const bool isTraversed = request.record || request.followsDocument || request.stopAtCheckpoints;
+    return request.engine != EngineKind::Promise || !isTraversed ? planWishOf(request) : nullptr;
+}
+
+void planAnew(ExplainRequest& request)
+{
+    if (auto* const kept = request.keptByPlan.target<KeptByWish>()) {
+        kept->wish.isOfAnother = true;
+        kept->wish.isRecorded = false;
+    }
 }
 
 Result<KeptValues> KeptForInputs::operator()(const PassSubject& subject) const

@@ -19,8 +19,14 @@ namespace retro::engine
 /// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for.
 /// Errors: as jointProgram() and choosePlan().
 [[nodiscard]] KeptByPlan keptBy(PlanOptions wish);
+/// What the plan of a request has to keep to; null where none says what is kept.
+[[nodiscard]] const PlanOptions* planWishOf(const ExplainRequest& request);
 /// What the plan has to keep to that carries out the whole pass of a request; null where another way makes the pass.
 [[nodiscard]] const PlanOptions* carriesOut(const ExplainRequest& request);
+
+/// The request is of another pass than that of its plan: one is made within the same budget, and the search is not
+/// recorded.
+void planAnew(ExplainRequest& request);
 
 /// For ExplainRequest::keptByPlan: what a gradient of the inputs alone, from the same targets, reads (`--save frozen`).
 struct KeptForInputs

@@ -135,19 +135,6 @@ Result<PassSubject> subjectOf(const std::shared_ptr<const BoundModel>& bound, co
                                   std::make_shared<const lrp::RuleAssignment>(std::move(rules)));
 }
 
-/// The planning graph of a half over a bound model.
-Result<SubjectPlanning> plannedOver(const std::shared_ptr<const BoundModel>& bound, const LoadedModel& model,
-                                    const HalfWish& half, const std::stop_token& stop)
-{
-    SubjectPlanning result;
-    RETRO_TRY(const PassSubject subject, subjectOf(bound, model, half, stop, result.subject));
-    RETRO_TRY(result.planning, planningGraphOf(subject));
-    result.subject.model = model.path.filename().string();
-    result.subject.from = half.from;
-    result.subject.hasParameters = half.hasParameters;
-    return result;
-}
-
 Result<SubjectPlanning> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const HalfWish& half,
                                    const std::stop_token& stop)
 {
@@ -156,7 +143,12 @@ Result<SubjectPlanning> boundGraph(const LoadedModel& model, const SymbolSizes& 
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
               BoundModel::bind(model.graph(), types, precisionOf(model), {}, stop));
-    RETRO_TRY(SubjectPlanning result, plannedOver(bound, model, half, stop));
+    SubjectPlanning result;
+    RETRO_TRY(const PassSubject subject, subjectOf(bound, model, half, stop, result.subject));
+    RETRO_TRY(result.planning, planningGraphOf(subject));
+    result.subject.model = model.path.filename().string();
+    result.subject.from = half.from;
+    result.subject.hasParameters = half.hasParameters;
     std::vector<std::string>& warnings = result.planning.warnings;
     warnings.insert(warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
     return result;
@@ -255,30 +247,6 @@ Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSize
 {
     RETRO_TRY(SubjectPlanning made, subjectPlanningOf(model, sizes, half, stop));
     return std::move(made.planning);
-}
-
-Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
-                                          execute::Precision precision, const TargetRequest& target, HalfWish half,
-                                          const std::stop_token& stop)
-{
-    std::vector<std::string> leftOut;
-    RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
-              bindModel(model, inputs, precision, nullptr, stop, bindOptionsFor(target), &leftOut));
-    std::string note;
-    RETRO_TRY(const base::ValueId value, targetValue(target, *bound, &note));
-    if (!bound->isTracked(value)) {
-        return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
-                                "choose another target",
-                                bound->graph().value(value).name);
-    }
-    half.outputs = {value};
-    RETRO_TRY(SubjectPlanning result, plannedOver(bound, model, half, stop));
-    std::vector<std::string>& warnings = result.planning.warnings;
-    warnings.insert(warnings.begin(), leftOut.begin(), leftOut.end());
-    if (!note.empty()) {
-        warnings.push_back(note);
-    }
-    return result;
 }
 
 std::vector<schedule::Decision> decisionsIn(const graph::Graph& graph)

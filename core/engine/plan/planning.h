@@ -50,13 +50,6 @@ struct SubjectPlanning
 [[nodiscard]] base::Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model, const SymbolSizes& sizes,
                                                               const HalfWish& half = {},
                                                               const std::stop_token& stop = {});
-/// The planning graph of a run on these inputs: If, Loop and Scan as they run, sizes as they come out. The second half
-/// starts at the value of `target`, as in grad() and explain(). Errors: as bindModel(), targetValue(); Usage: a target
-/// that no gradient leaves.
-[[nodiscard]] base::Result<SubjectPlanning> subjectPlanningOf(const LoadedModel& model,
-                                                              const std::vector<tensor::Tensor>& inputs,
-                                                              execute::Precision precision, const TargetRequest& target,
-                                                              HalfWish half = {}, const std::stop_token& stop = {});
 /// How the control flow of a bound model went, in the words of plans.
 [[nodiscard]] std::vector<schedule::Decision> decisionsIn(const graph::Graph& graph);
 /// What a pass over a bound model is about, but for start, composite and wanted inputs.

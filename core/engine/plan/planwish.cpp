@@ -60,6 +60,23 @@ Result<ChosenPlan> readPlan(const runtime::JointProgram& program, const PlanOpti
     return chosen;
 }
 
+/// The wish for a pass that the plan is not of.
+Result<PlanOptions> withinBudgetOf(const PlanOptions& wish)
+{
+    PlanOptions own = wish;
+    std::optional<std::uint64_t> budget = wish.plan ? wish.plan->budget : std::nullopt;
+    if (!wish.plan && !wish.file.empty()) {
+        RETRO_TRY(std::string text, base::readTextFile(wish.file, schedule::kMaxPlanBytes));
+        RETRO_TRY(budget, schedule::budgetOfPlan(std::move(text), wish.file.string()));
+    }
+    own.budget = own.budget.empty() && budget ? std::to_string(*budget) : own.budget;
+    own.plan.reset();
+    own.found.reset();
+    own.file.clear();
+    own.isOfAnother = false;
+    return own;
+}
+
 base::Error noPlan(const schedule::PlanResult& result)
 {
     const std::string reached = result.peak > 0 ? fmt::format(", the least that was reached is {}", result.peak) : "";
@@ -92,6 +109,10 @@ Result<runtime::JointProgram> jointProgram(const PassSubject& subject, PlannedHa
 Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanOptions& wish,
                               const std::stop_token& stop)
 {
+    if (wish.isOfAnother) {
+        RETRO_TRY(const PlanOptions own, withinBudgetOf(wish));
+        return choosePlan(program, own, stop);
+    }
     const analysis::OpGraph& joint = program.graph();
     ChosenPlan chosen;
     chosen.strategy = wish.strategy;

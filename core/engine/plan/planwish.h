@@ -29,6 +29,7 @@ struct PlanOptions
     double seconds = 10;                ///< for making a plan
     std::optional<schedule::Tier> tier; ///< where a plan that is made may move values to; none = nothing moves
     double secondsPerCost = 1;          ///< with a tier: of the joint graph's unit of cost
+    bool isOfAnother = false;           ///< `plan` or `file` is of another pass: of it, the budget alone
     bool isRecorded = false;            ///< the search into ChosenPlan::record, the pass into a run
 };
 

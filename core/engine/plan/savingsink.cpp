@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/savingsink.h"
 
-#include "core/engine/plan/passsubject.h"
-#include "core/engine/plan/plannedsaving.h"
-
 #include "core/event/planevent.h"
 #include "core/execute/recomputingstore.h"
 
@@ -11,33 +8,6 @@
 
 namespace retro::engine
 {
-
-using base::Result;
-
-Result<std::shared_ptr<const execute::SavePlan>> savePlan(const ExplainRequest& request, execute::SavePolicy policy,
-                                                          std::span<const base::ValueId> targets, ExplainResult& result)
-{
-    if (policy != execute::SavePolicy::Plan) {
-        return std::make_shared<const execute::SavePlan>(*result.model, policy);
-    }
-    PlanSaving saving;
-    RETRO_TRY(const PassSubject subject,
-              PassSubject::relevance(result.model, {targets.begin(), targets.end()}, result.assigned));
-    RETRO_TRY(KeptValues kept, request.keptByPlan(subject));
-    saving.kept = std::move(kept.values);
-    saving.search = std::move(kept.search);
-    saving.plan = std::move(kept.plan);
-    if (saving.plan) {
-        saving.dropped = droppedAtTurn(*saving.plan->program, saving.plan->chosen.plan);
-    }
-    for (const base::ValueId value : saving.kept) {
-        const ops::TensorType& type = result.model->typeOf(value);
-        saving.keptBytes += tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
-    }
-    auto plan = std::make_shared<const execute::SavePlan>(*result.model, saving.kept);
-    result.planSaving = std::move(saving);
-    return plan;
-}
 
 void ToldBefore::onEvent(const event::Event& event)
 {

@@ -15,13 +15,6 @@
 namespace retro::engine
 {
 
-/// What the forward pass of a request saves; under policy Plan as the request says it, which goes into the result's
-/// books. Errors: of the plan.
-[[nodiscard]] base::Result<std::shared_ptr<const execute::SavePlan>> savePlan(const ExplainRequest& request,
-                                                                              execute::SavePolicy policy,
-                                                                              std::span<const base::ValueId> targets,
-                                                                              ExplainResult& result);
-
 /// What was told before the second half of a pass: the search for its plan and the forward steps of it.
 class ToldBefore final : public event::Sink
 {

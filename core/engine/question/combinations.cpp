@@ -25,7 +25,6 @@ constexpr std::string_view kConditionInside = "a condition looks at the relevanc
 constexpr std::string_view kNoEvents = "there are no events to record: the engine promise alone makes them";
 constexpr std::string_view kNoVisits = "the oracle makes no visits and cannot stop at checkpoints";
 constexpr std::string_view kPlanKeeps = "a plan says what is kept, and carries out the pass itself";
-constexpr std::string_view kByPlan = "this pass by a plan keeps no more than the relevance";
 constexpr std::string_view kFormsOfPromise = "forward values come in chosen forms to the engine promise alone";
 constexpr std::string_view kFrozenOfPromise = "what frozen weights leave out comes back to the engine promise alone";
 constexpr std::string_view kFormsSave = "how forward values get to the rules that read them says what is saved";
@@ -90,9 +89,6 @@ constexpr std::array kExclusions{
     Exclusion{"save=frozen", "inputs-only", kInputsAlone},
     Exclusion{"plan", "strategy", "a plan that is there needs no strategy"},
     Exclusion{"plan", "tier", "a plan that is there says itself what it moves"},
-    Exclusion{kAloneByPlan, "parameters", kByPlan},
-    Exclusion{kAloneByPlan, "region-of", kByPlan},
-    Exclusion{kAloneByPlan, "condition", kByPlan},
     Exclusion{kAloneByPlan, "stop-at-checkpoints", "a plan has no visits, at one of which it could stop"},
     Exclusion{"engine=oracle", "run", kNoEvents},
     Exclusion{"engine=compiled", "run", kNoEvents},

@@ -28,7 +28,7 @@ namespace
 constexpr std::string_view kNoNumbers = "none";
 constexpr std::uint32_t kModelVerbs = kInfo | kRun | kGrad | kVerify | kExplain | kEvaluate | kPlanning | kDiagnose;
 constexpr std::uint32_t kInputVerbs = kRun | kGrad | kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
-constexpr std::uint32_t kTextVerbs = kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
+constexpr std::uint32_t kTextVerbs = kGrad | kVerify | kExplain | kEvaluate | kDiagnose | kPlanning;
 constexpr std::uint32_t kPassVerbs = kGrad | kExplain;
 
 // Checks of single texts.
@@ -452,7 +452,7 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::Content},
         {.name = "rule",
          .member = &Q::rules,
-         .verbs = kExplain | kDiagnose,
+         .verbs = kExplain | kDiagnose | kPlanning,
          .help = "MATCHER=RULE[:key=value,…] put before the composite: op:Conv=gamma:gamma=0.1, name:/head/*=stop, "
                  "scope:features=z-plus (docs/composites.md)"},
         {.name = "checkpoint",
@@ -468,7 +468,7 @@ const std::vector<QuestionField>& table()
          .card = cardSwitch<&ModelCard::stopsAtCheckpoints>(false)},
         {.name = "region",
          .member = &Q::region,
-         .verbs = kExplain,
+         .verbs = kExplain | kPlanning,
          .help = "INPUT=MASK.npy: also how much of every element's relevance ends in this region: DIR/region",
          .check = checkSaid,
          .takesSeveral = true,
@@ -476,26 +476,26 @@ const std::vector<QuestionField>& table()
          .key = KeyPart::Content},
         {.name = "region-box",
          .member = &Q::regionBox,
-         .verbs = kExplain,
+         .verbs = kExplain | kPlanning,
          .help = "y0:y1,x0:x1 of the input that carries relevance, the ends excluded: the region",
          .check = checkSaid,
          .group = "region-of"},
         {.name = "region-tokens",
          .member = &Q::regionTokens,
-         .verbs = kExplain,
+         .verbs = kExplain | kPlanning,
          .help = "Positions of tokens, 2-4,7: the region",
          .check = checkSaid,
          .group = "region-of"},
         {.name = "condition",
          .member = &Q::conditions,
-         .verbs = kExplain,
+         .verbs = kExplain | kPlanning,
          .help = "VALUE:axis=1:3,7 or VALUE:mask=FILE.npy: only the relevance that passes there, again for more",
          .check = checkSaid,
          .takesSeveral = true,
          .key = KeyPart::Content},
         {.name = "condition-form",
          .member = &Q::conditionForm,
-         .verbs = kExplain,
+         .verbs = kExplain | kPlanning,
          .help = "only: relevance starts again at the value; beside: what goes round the value stays",
          .choices = {{"only"}, {"beside"}},
          .usual = "only"},

@@ -2,6 +2,7 @@
 #include "core/engine/region/conditions.h"
 
 #include "core/engine/explain/placetext.h"
+#include "core/engine/plan/plannedsaving.h"
 #include "core/graph/reach.h"
 #include "core/lrp/rules/conditionedrule.h"
 #include "core/ops/algebra.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 namespace retro::engine
 {
@@ -188,6 +190,8 @@ ExplainRequest onTheWay(const ExplainRequest& request)
     plain.record = plain.keepValues = plain.keepsPass = plain.keepsForward = false;
     plain.parameters = plain.stopAtCheckpoints = false;
     plain.checkpoints.clear();
+    plain.onRelevance = nullptr;
+    planAnew(plain);
     return plain;
 }
 
@@ -235,7 +239,22 @@ PassedCondition passed(const ConditionSite& site, std::span<const std::string> t
 Result<ExplainResult> explainOnly(const ExplainRequest& request,
                                   const std::function<Result<ExplainResult>(const ExplainRequest&)>& explain)
 {
-    RETRO_TRY(ExplainResult whole, explain(onTheWay(request)));
+    // Of the passes on the way what arrives at the conditions is wanted: a plan lets the rest go.
+    std::map<std::string, Tensor> arrivedAt;
+    const auto explainOnTheWay = [&](ExplainRequest plain) {
+        if (carriesOut(plain) != nullptr) {
+            plain.onRelevance = [&](const execute::BoundModel& model, ValueId value, const Tensor& relevance) {
+                const std::string& name = model.graph().value(value).name;
+                if (std::ranges::any_of(request.conditions,
+                                        [&](const std::string& text) { return text.starts_with(name + ":"); })) {
+                    arrivedAt[name] = relevance;
+                }
+                return Result<void>();
+            };
+        }
+        return explain(plain);
+    };
+    RETRO_TRY(ExplainResult whole, explainOnTheWay(onTheWay(request)));
     RETRO_TRY(const std::vector<ConditionSite> sites,
               conditionSites(request.conditions, *whole.model, ConditionForm::Only));
     const graph::Graph& graph = whole.model->graph();
@@ -247,7 +266,8 @@ Result<ExplainResult> explainOnly(const ExplainRequest& request,
     ExplainResult result = whole;
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const std::string& name = graph.value(sites[i].value).name;
-        const Tensor arrived = result.relevance[sites[i].value.index()];
+        const Tensor& kept = result.relevance[sites[i].value.index()];
+        const Tensor arrived = kept.isValid() ? kept : arrivedAt[name];
         if (!arrived.isValid()) {
             return base::usageError(fmt::format("no relevance reaches the value \"{}\" from the target", name),
                                     "--condition");
@@ -260,8 +280,9 @@ Result<ExplainResult> explainOnly(const ExplainRequest& request,
         }
         all.push_back(passed(sites[i], request.conditions, arrived, graph));
         const Tensor start = algebra::multiply(arrived, algebra::laidOutAs(sites[i].mask, arrived));
-        const bool isLast = i + 1 == sites.size();
-        RETRO_TRY(result, explain(startingAt(isLast ? request : onTheWay(request), name, start, asked)));
+        arrivedAt.clear();
+        RETRO_TRY(result, i + 1 == sites.size() ? explain(startingAt(request, name, start, asked))
+                                                : explainOnTheWay(startingAt(onTheWay(request), name, start, asked)));
     }
     result.conditions = std::move(all);
     result.asked = whole.target;

@@ -405,20 +405,23 @@ void addSaving(const ExplainRequest& request, const ExplainResult& result, order
 }
 
 /// What was in memory at most. Of a pass by a plan, budget, prediction and measurement count the same tensors: all but
-/// inputs and constants; what a recorded run keeps beside them is in the peak of all tensors alone.
+/// inputs and constants; what a recorded run keeps beside them is in the peak of all tensors alone. A traversal that is
+/// not recorded is measured by that peak.
 void addPeak(const ExplainResult& result, ordered_json& summary)
 {
-    const bool isTraversed = result.planSaving && result.planSaving->plan && result.planSaving->peak > 0;
+    const bool isTraversed = result.planSaving && result.planSaving->plan;
     const CarriedPlan* carried = isTraversed ? result.planSaving->plan.get() : result.carried.get();
+    summary["peak_bytes"] = result.peakBytes;
     if (carried == nullptr) {
-        summary["peak_bytes"] = result.peakBytes;
         return;
     }
     if (carried->chosen.plan.budget) {
         summary["budget_bytes"] = *carried->chosen.plan.budget;
     }
-    summary["planned_peak_bytes"] = carried->predicted.peak;
-    summary["peak_bytes"] = isTraversed ? result.planSaving->peak : carried->run->peak;
+    summary["planned_peak_bytes"] = isTraversed ? result.planSaving->foretoldPeak : carried->predicted.peak;
+    if (!isTraversed || result.planSaving->peak > 0) {
+        summary["peak_bytes"] = isTraversed ? result.planSaving->peak : carried->run->peak;
+    }
     summary["tensors_peak_bytes"] = result.peakBytes;
 }
 

@@ -11,11 +11,11 @@
 #include "core/engine/model/prepare.h"
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/runplan.h"
+#include "core/engine/plan/savingforecast.h"
 #include "core/engine/region/conditions.h"
 #include "core/engine/results/runfacts.h"
 #include "core/lrp/rules/gradientorder.h"
 #include "core/ops/algebra.h"
-#include "core/trace/timeline.h"
 
 #include <fmt/format.h>
 
@@ -72,7 +72,7 @@ Result<void> Pass::bind()
             targets.push_back(value);
         }
     }
-    starts.resize(targets.size());
+    result.alsoTargets.resize(values.size() - 1);
     inputs = inPrecision(result.model->graph(), request.inputs, request.precision);
     return {};
 }
@@ -90,36 +90,43 @@ Result<lrp::TraversalGraph> Pass::graph()
     return made;
 }
 
-// Each value is a root once: what several targets start there is added.
-void Pass::addStart(const ResolvedTarget& target)
+// Each value is a root once: what several targets start there is added. Of a gradient that is multiplied by its value
+// to be a relevance, the start is what makes it the start relevance.
+Result<tensor::Tensor> Pass::startAt(base::ValueId value, const tensor::Tensor& known)
 {
-    result.relevanceStart += ops::algebra::sum(target.start);
-    const auto at = std::ranges::find(targets, target.value) - targets.begin();
-    tensor::Tensor& start = starts[static_cast<std::size_t>(at)];
-    start = start.isValid() ? ops::algebra::add(start, target.start) : target.start;
+    tensor::Tensor sum;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] != value) {
+            continue;
+        }
+        RETRO_TRY(ResolvedTarget target, resolveTargetOf(again(), targetsOf(request)[i], request.start, value, known));
+        sum = sum.isValid() ? ops::algebra::add(sum, target.start) : target.start;
+        (i == 0 ? result.target : result.alsoTargets[i - 1]) = std::move(target);
+    }
+    const bool isDivided = result.composite.dividesStart && !request.start.given.isValid();
+    return isDivided ? dividedStart(sum, known, result.model->graph().value(value).name) : Result<tensor::Tensor>(sum);
+}
+
+void Pass::tellStarts()
+{
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const ResolvedTarget& target = i == 0 ? result.target : result.alsoTargets[i - 1];
+        result.relevanceStart += ops::algebra::sum(target.start);
+        addHints(target, request.start, result);
+    }
 }
 
 Result<void> Pass::start()
 {
-    const graph::Graph& graph = result.model->graph();
-    if (std::string warning = overflowWarning(graph, forward->overflow); !warning.empty()) {
+    if (std::string warning = overflowWarning(result.model->graph(), forward->overflow); !warning.empty()) {
         result.warnings.push_back(std::move(warning));
     }
     result.outputs = forward->outputs;
     result.secondsForward = sinceBound->seconds();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const tensor::Tensor known = forward->value(values[i]);
-        RETRO_TRY(ResolvedTarget target,
-                  resolveTargetOf(again(), targetsOf(request)[i], request.start, values[i], known));
-        addStart(target);
-        addHints(target, request.start, result);
-        (i == 0 ? result.target : result.alsoTargets.emplace_back()) = std::move(target);
+    for (const base::ValueId target : targets) {
+        RETRO_TRY(starts.emplace_back(), startAt(target, forward->value(target)));
     }
-    // Of a gradient that is multiplied by its value to be a relevance, the start is what makes it the start relevance.
-    for (std::size_t i = 0; result.composite.dividesStart && !request.start.given.isValid() && i < targets.size();
-         ++i) {
-        RETRO_TRY(starts[i], dividedStart(starts[i], forward->value(targets[i]), graph.value(targets[i]).name));
-    }
+    tellStarts();
     return {};
 }
 
@@ -168,7 +175,9 @@ void Pass::finishRun(std::string_view save)
     }
     recorded->profile = result.profile;
     recorded->rules = result.rules;
-    fillValues(*recorded, {*result.model, request.keepValues ? &forward->saved : nullptr, inputs, result.outputs});
+    if (forward) { // else whoever recorded it had the values
+        fillValues(*recorded, {*result.model, request.keepValues ? &forward->saved : nullptr, inputs, result.outputs});
+    }
     fillFacts(recorded->facts, {model, request, result, std::string(save)});
     if (result.planSaving && result.planSaving->plan) {
         takePlan(*result.planSaving);
@@ -179,16 +188,14 @@ void Pass::finishRun(std::string_view save)
 /// The plan of the pass, into its run, and what the traversal had in memory beside what the plan foresaw.
 void Pass::takePlan(PlanSaving& saving)
 {
-    if (const auto timeline = trace::Timeline::open(recorded, stop)) {
-        for (const trace::FrontierBytes& most : timeline->series().most) {
-            saving.peak = std::max(saving.peak, static_cast<std::uint64_t>(most.sum()));
-        }
+    if (const auto most = frontierPeak(recorded, stop)) {
+        saving.peak = *most;
     }
     const std::optional<std::uint64_t> budget = saving.plan->chosen.plan.budget;
     if (budget && saving.peak > *budget) {
         result.warnings.push_back(fmt::format(
             "the traversal had {} in memory, more than its budget of {}: promises hold what they bring until they are "
-            "complete. Where no run is recorded, the plan carries out the pass within the budget",
+            "complete. The plan itself keeps to it, also recorded (--engine compiled)",
             base::bytesText(saving.peak), base::bytesText(*budget)));
     }
     const CarriedPlan& carried = *saving.plan;

@@ -60,6 +60,10 @@ struct Pass
     base::Result<void> bind();
     /// What starts at each target, from the forward values.
     base::Result<void> start();
+    /// What starts at one of the targets, whose forward value is `known`: the sum over all targets in it.
+    base::Result<tensor::Tensor> startAt(base::ValueId value, const tensor::Tensor& known);
+    /// Writes into the result what is to be said of the starts, once startAt() knows all of them.
+    void tellStarts();
     /// Books what the pass came to. `save` says in words what was saved; `saved` has what the rules read, for
     /// parameters, where the way keeps it.
     base::Result<void> finish(std::string_view save, const execute::SavedValues* saved);
@@ -73,7 +77,6 @@ struct Pass
     [[nodiscard]] execute::Progress progressOf(const char* stage) const;
 
 private:
-    void addStart(const ResolvedTarget& target);
     base::Result<void> takeParameters(const execute::SavedValues* saved);
     base::Result<void> takeRegion(const execute::SavedValues* saved);
     void finishRun(std::string_view save);

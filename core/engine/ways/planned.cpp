@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/plan/carriedplan.h"
+#include "core/base/bytesize.h"
+#include "core/base/cancel.h"
 #include "core/engine/plan/planevents.h"
+#include "core/engine/plan/plannedsaving.h"
+#include "core/engine/plan/savingforecast.h"
 #include "core/engine/plan/savingsink.h"
 #include "core/engine/ways/promise.h"
 #include "core/execute/recomputingstore.h"
 #include "core/runtime/planrun.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <string>
 
 namespace retro::engine
 {
@@ -130,15 +136,105 @@ private:
     ToldBefore m_before;
 };
 
+/// A plan, and what the traversal over what it keeps will have in memory.
+struct ForetoldPlan
+{
+    ChosenPlan chosen;
+    std::uint64_t peak = 0;
+};
+
+Result<ForetoldPlan> foretold(const PassSubject& subject, const runtime::JointProgram& program, ChosenPlan chosen,
+                              const Pass& pass)
+{
+    RETRO_TRY(const SavingForecast told,
+              forecastSaving(subject, program, chosen.plan, pass.request.followsDocument, pass.stop));
+    return ForetoldPlan{std::move(chosen), told.peak};
+}
+
+/// Of plans for less and less memory the one whose traversal needs least, or the first that keeps to the budget: they
+/// keep less, but have promises hold more. What is tried does not hang on the budget, so that the least is found again.
+/// `first` where nothing else can be tried.
+Result<ForetoldPlan> leastTraversal(const PassSubject& subject, const runtime::JointProgram& program, PlanOptions wish,
+                                    const ForetoldPlan& first, const Pass& pass)
+{
+    constexpr std::uint64_t kParts = 8;
+    const std::uint64_t budget = first.chosen.plan.budget.value_or(0);
+    std::optional<ForetoldPlan> best;
+    wish.isRecorded = false;
+    for (std::uint64_t part = kParts; part > 0 && wish.file.empty(); --part) {
+        wish.budget = std::to_string(first.chosen.storeAllPeak / kParts * part);
+        Result<ChosenPlan> chosen = choosePlan(program, wish, pass.stop);
+        if (!chosen) {
+            RETRO_CHECK(base::checkStop(pass.stop));
+            break; // less than any plan needs
+        }
+        RETRO_TRY(ForetoldPlan other, foretold(subject, program, std::move(chosen).value(), pass));
+        if (!best || other.peak < best->peak) {
+            best = std::move(other);
+        }
+        if (best->peak <= budget) {
+            break;
+        }
+    }
+    return best ? std::move(*best) : first;
+}
+
+/// The plan by which the traversal keeps to a budget that was asked for. Errors (Engine): none does; with the least
+/// that works.
+Result<std::shared_ptr<const CarriedPlan>> planOfTraversal(const PassSubject& subject,
+                                                           std::shared_ptr<const CarriedPlan> carried, Pass& pass)
+{
+    const runtime::JointProgram& program = *carried->program;
+    RETRO_TRY(ForetoldPlan best, foretold(subject, program, carried->chosen, pass));
+    const PlanOptions* const wish = planWishOf(pass.request);
+    const std::optional<std::uint64_t> budget = carried->chosen.plan.budget;
+    const bool isBound = wish != nullptr && !wish->budget.empty() && budget;
+    if (isBound && best.peak > *budget) {
+        RETRO_TRY(best, leastTraversal(subject, program, *wish, best, pass));
+        if (best.peak > *budget) {
+            return base::engineError(fmt::format(
+                "the traversal that is asked for would have {} in memory, more than the budget of {}: promises hold "
+                "what they bring until they are complete. --engine compiled carries out and records the plan itself, "
+                "which keeps to it; the traversal needs --budget {}",
+                base::bothBytesText(best.peak), base::bothBytesText(*budget), best.peak));
+        }
+        auto other = std::make_shared<CarriedPlan>(*carried);
+        best.chosen.plan.budget = budget;
+        best.chosen.record = std::move(other->chosen.record);
+        other->chosen = std::move(best.chosen);
+        other->predicted = schedule::simulate(program.graph(), other->chosen.plan);
+        carried = std::move(other);
+    }
+    pass.result.planSaving->foretoldPeak = best.peak;
+    return carried;
+}
+
+/// What the plan of a request keeps, into the books of the pass.
+Result<std::shared_ptr<const execute::SavePlan>> keptByPlan(const PassSubject& subject, Pass& pass)
+{
+    PlanSaving& saving = pass.result.planSaving.emplace();
+    RETRO_TRY(KeptValues kept, pass.request.keptByPlan(subject));
+    saving.kept = std::move(kept.values);
+    saving.search = std::move(kept.search);
+    if (kept.plan) {
+        RETRO_TRY(saving.plan, planOfTraversal(subject, std::move(kept.plan), pass));
+        saving.kept = keptAtTurn(*saving.plan->program, saving.plan->chosen.plan);
+        saving.dropped = droppedAtTurn(*saving.plan->program, saving.plan->chosen.plan);
+    }
+    for (const base::ValueId value : saving.kept) {
+        const ops::TensorType& type = subject.model().typeOf(value);
+        saving.keptBytes += tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
+    }
+    return std::make_shared<const execute::SavePlan>(subject.model(), saving.kept);
+}
+
 Result<execute::ForwardResult> PlannedWay::forward(Pass& pass)
 {
     const ForwardNeed need = needs(pass);
-    RETRO_TRY(auto saved, savePlan(pass.request, need.policy, pass.targets, pass.result));
+    RETRO_TRY(const PassSubject subject, PassSubject::relevance(pass.result.model, pass.targets, pass.prepared->rules));
+    RETRO_TRY(std::shared_ptr<const execute::SavePlan> saved, keptByPlan(subject, pass));
     const std::optional<PlanSaving>& saving = pass.result.planSaving;
-    if (!saving || !saving->plan) {
-        if (saving && saving->search) {
-            std::ranges::for_each(saving->search->events, [this](const event::Event& one) { m_before.onEvent(one); });
-        }
+    if (!saving->plan) {
         return execute::forward(pass.result.model, pass.inputs, std::move(saved), pass.stop, pass.progressOf("forward"),
                                 need.alsoKept);
     }

@@ -9,7 +9,7 @@ namespace retro::lrp
 
 /// Arithmetic without values for the graph of real ones: what nodes can do follows from structures, rules and what is
 /// saved, so a traversal over this takes the course, event by event, of one that computes.
-class CourseArithmetic final : public NullArithmetic
+class CourseArithmetic : public NullArithmetic
 {
 public:
     /// `real` is asked what nodes can do, never for a value. Both must outlive this.

@@ -610,7 +610,8 @@ private slots:
         for (const char* other : {"--inputs-only", "--stop-at-checkpoints"}) {
             expectEnd(call + QStringList{other}, 2, {"--parameters"});
         }
-        expectEnd(call + QStringList{"--engine", "oracle", "--budget", "60%"}, 2, {"--parameters"});
+        const Answer planned = cli(call + QStringList{"--engine", "oracle", "--budget", "80%"});
+        QVERIFY2(planned.code == 0 && planned.out.contains("parameters   7 of 7"), qPrintable(planned.err));
     }
 
     void lutCases()

@@ -10,10 +10,12 @@
 
 #include <QDir>
 #include <QFile>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 using namespace retro;
 using tests::Answer;
@@ -235,8 +237,9 @@ private slots:
             QCOMPARE(way.contains("--inputs-only") ? 1 : QDir(path("whole/relevance")).count() - 2,
                      QDir(folder + "/relevance").count() - 2);
         }
-        expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled", "--parameters"}, 2,
-                  {"--engine compiled by a plan"});
+        expectEnd(question +
+                      QStringList{path("no"), "--budget", "80%", "--engine", "compiled", "--stop-at-checkpoints"},
+                  2, {"--engine compiled by a plan"});
         for (const char* engine : {"oracle", "promise"}) {
             const QString run = path(QString("%1.retro").arg(engine));
             const Answer recorded =
@@ -246,6 +249,98 @@ private slots:
             QVERIFY2(steps.out.contains("the best so far"), qPrintable(steps.err));
             QVERIFY(steps.out.contains(QString(engine) == "oracle" ? "is computed again" : "is brought by P"));
         }
+    }
+
+    /// What is asked beside the relevance, or changes its rules, goes by the plan as well.
+    void whatIsAskedBesideGoesByThePlan()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx");
+        const QStringList question{"explain", model, "--input", kSample + "jug.png", "--json"};
+        const QString value = QStringLiteral("/block3/first/norm/BatchNormalization_output_0:axis=1:0-3");
+        const std::vector<QStringList> wishes{{"--parameters"},
+                                              {"--region-box", "0:8,0:8"},
+                                              {"--condition", value},
+                                              {"--condition", value, "--condition-form", "beside"}};
+        for (const QStringList& wish : wishes) {
+            const Answer whole = cli(question + wish + QStringList{"--output-dir", path("asked")});
+            QVERIFY2(whole.code == 0, qPrintable(whole.err));
+            for (const QStringList& way : {QStringList{}, QStringList{"--engine", "compiled"}}) {
+                const Answer planned =
+                    cli(question + wish + way + QStringList{"--output-dir", path("by plan"), "--budget", "90%"});
+                QVERIFY2(planned.code == 0, qPrintable(planned.err));
+                const nlohmann::json summary = nlohmann::json::parse(planned.out.toStdString());
+                QCOMPARE(summary["peak_bytes"], summary["planned_peak_bytes"]);
+                QVERIFY(summary["peak_bytes"] <= summary["budget_bytes"]);
+                const nlohmann::json expected = nlohmann::json::parse(whole.out.toStdString());
+                for (const char* key : {"relevance_inputs", "parameters", "conditions"}) {
+                    QVERIFY2(summary.value(key, nlohmann::json()) == expected.value(key, nlohmann::json()), key);
+                }
+                QVERIFY(!summary.contains("region") || summary["region"]["total"] == expected["region"]["total"]);
+                const auto a = tensor::readNpy(path("asked/relevance/image.npy").toStdString());
+                const auto b = tensor::readNpy(path("by plan/relevance/image.npy").toStdString());
+                QVERIFY(a.ok() && b.ok() && a->bitEqual(*b));
+            }
+        }
+    }
+
+    /// A recorded traversal that would go beyond its budget is refused with one that it keeps to.
+    void aRecordedTraversalKeepsItsBudget()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
+        const QStringList question{"explain",      model,        "--input", "random:1",         "--json",
+                                   "--output-dir", path("kept"), "--run",   path("kept.retro"), "--budget"};
+        bool isRefused = false;
+        for (const char* budget : {"100%", "80%", "70%"}) {
+            Answer made = cli(question + QStringList{budget});
+            if (made.code == 4 && made.err.contains("would have")) {
+                isRefused = true;
+                const qsizetype at = made.err.indexOf("--budget ", made.err.indexOf("the traversal needs"));
+                QVERIFY2(at > 0 && made.err.contains("--engine compiled"), qPrintable(made.err));
+                const QString least = made.err.mid(at + 9).section(QRegularExpression("[^0-9]"), 0, 0);
+                made = cli(question + QStringList{least});
+            }
+            QVERIFY2(made.code == 0, qPrintable(made.err));
+            const nlohmann::json summary = nlohmann::json::parse(made.out.toStdString());
+            QCOMPARE(summary["peak_bytes"], summary["planned_peak_bytes"]);
+            QVERIFY(summary["peak_bytes"] <= summary["budget_bytes"]);
+        }
+        QVERIFY(isRefused);
+    }
+
+    /// The gradient of a word's score at the values of the embedding: that of the composite at the same value.
+    void tokensGetTheGradientOfTheirEmbedding()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/language/capitals.onnx");
+        const QStringList text{"--text", "The capital of France is", "--target", " London"};
+        const Answer made = cli(QStringList{"grad", model, "--json", "--output-dir", path("text")} + text);
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const nlohmann::json answer = nlohmann::json::parse(made.out.toStdString());
+        QVERIFY(answer["gradients"].size() >= 1);
+        const std::string file = answer["gradients"][0]["file"];
+        const std::string name = answer["gradients"][0]["input"];
+        const auto gradient = tensor::readNpy(file);
+        QVERIFY(gradient.ok() && gradient->rank() == 3);
+        const Answer explained = cli(QStringList{"explain", model, "--composite", "gradient", "--start", "one",
+                                                 "--json", "--output-dir", path("composite")} +
+                                     text);
+        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        const auto same = tensor::readNpy(path("composite/relevance/").toStdString() +
+                                          std::filesystem::path(file).filename().string());
+        QVERIFY2(same.ok() && same->bitEqual(*gradient), name.c_str());
+        // By a plan, in forms, recorded; the numbers of the tokens ask the same.
+        QCOMPARE(cli(QStringList{"plan", model, "--budget", "90%", "--out", path("text.json")} + text).code, 0);
+        const std::vector<QStringList> ways{{"--plan", path("text.json")},
+                                            {"--budget", "90%"},
+                                            {"--forward", "rebuild"},
+                                            {"--run", path("text.retro")}};
+        for (const QStringList& way : ways) {
+            const Answer other = cli(QStringList{"grad", model, "--json", "--output-dir", path("way")} + text + way);
+            QVERIFY2(other.code == 0, qPrintable(other.err));
+            const auto again =
+                tensor::readNpy(path("way/").toStdString() + std::filesystem::path(file).filename().string());
+            QVERIFY2(again.ok() && again->bitEqual(*gradient), qPrintable(way.front()));
+        }
+        expectEnd(QStringList{"grad", model, "--graph-out", path("text.onnx")} + text, 2, {"--graph-out"});
     }
 
     /// Graphviz reads what is written, box by box; the graph JSON says how many there are.
@@ -382,8 +477,10 @@ private slots:
         expectEnd(gradOf({"--graph-out", path("graph.txt")}), 2, {".dot"});
         expectEnd(gradOf({"--nonsense"}), 2, {"nonsense"});
         const QString words = QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/");
-        expectEnd({"grad", words + "planted-word.onnx", "--input", words + "bad.npy", "--output-dir", path("words")}, 2,
-                  {"--parameters"});
+        const Answer tokens =
+            cli({"grad", words + "planted-word.onnx", "--input", words + "bad.npy", "--output-dir", path("words")});
+        QVERIFY2(tokens.code == 0 && QDir(path("words")).count() == 3,
+                 qPrintable(tokens.err)); // of the embedding alone
         const QString steps = QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/");
         const Answer written = cli(
             {"grad", steps + "marked-step.onnx", "--input", steps + "early.npy", "--graph-out", path("steps.onnx")});

@@ -37,6 +37,11 @@ private slots:
         }
         QCOMPARE(plan["status"].get<std::string>(), std::string("feasible"));
         QVERIFY(plan["peak"].get<int>() <= plan["base_peak"].get<int>() / 2);
+        QFile written(file);
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        const json notes = json::parse(written.readAll().toStdString())["annotations"];
+        QVERIFY(!notes["checkpoints"].empty() && notes["reasons"].size() >= notes["checkpoints"].size());
+        QVERIFY(notes["reasons"].dump().find("computed 2 times, for ") != std::string::npos);
         const Answer judged = cli({"simulate", kGraph, file, "--json"});
         QVERIFY2(judged.code == 0, qPrintable(judged.err));
         for (const char* key : {"peak", "cost", "base_peak", "floor", "base_cost", "lower_bound"}) {
@@ -70,7 +75,6 @@ private slots:
         QVERIFY(cli(plan + QStringList{"--target", "nowhere"}).err.contains("nowhere"));
     }
 
-    /// A budget in a unit that may mean either is refused; the others are read.
     /// A text is planned for as the numbers of its tokens are.
     void aTextIsPlannedFor()
     {
@@ -93,6 +97,44 @@ private slots:
         QVERIFY2(judged.err.contains("--size and --text"), qPrintable(judged.err));
     }
 
+    /// A plan of a question with conditions is the one that explain runs; what is of relevance alone says so.
+    void plansTakeConditionsAndRegions()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx");
+        const QString value = QStringLiteral("/block3/first/norm/BatchNormalization_output_0");
+        const QStringList asked{model, "--input", "random:1", "--condition", value + ":axis=1:0-3"};
+        const QString file = m_folder.filePath("condition.json");
+        for (const char* form : {"only", "beside"}) {
+            const QStringList question = asked + QStringList{"--condition-form", form};
+            const Answer made = cli(QStringList{"plan"} + question +
+                                    QStringList{"--relevance", "--budget", "90%", "--out", file, "--json"});
+            QVERIFY2(made.code == 0, qPrintable(made.err));
+            const Answer judged = cli(QStringList{"simulate"} + question + QStringList{file, "--relevance", "--json"});
+            QVERIFY2(judged.code == 0, qPrintable(judged.err));
+            QCOMPARE(parsed(judged)["peak"], parsed(made)["peak"]);
+            const Answer run = cli(QStringList{"explain"} + question +
+                                   QStringList{"--plan", file, "--output-dir", m_folder.filePath(form), "--json"});
+            QVERIFY2(run.code == 0, qPrintable(run.err));
+            QCOMPARE(parsed(run)["peak_bytes"], parsed(made)["peak"]);
+            QFile text(file);
+            QVERIFY(text.open(QIODevice::ReadOnly));
+            const json plan = json::parse(text.readAll().toStdString());
+            QCOMPARE(plan["subject"]["conditions"].size(), std::size_t{1});
+            QCOMPARE(plan["subject"]["targets"][0].get<std::string>() == value.toStdString(),
+                     std::string(form) == "only");
+        }
+        const QStringList region{"analyze", model, "--input", "random:1", "--region-box", "0:8,0:8", "--json"};
+        const Answer noted = cli(region + QStringList{"--relevance"});
+        QVERIFY2(noted.code == 0 && noted.out.contains("outside every plan"), qPrintable(noted.err));
+        QVERIFY(cli(region).err.contains("add --relevance"));
+        const Answer blind = cli({"analyze", model, "--relevance", "--region-box", "0:8,0:8"});
+        QVERIFY2(blind.code == 2 && blind.err.contains("--input, --text or --ids"), qPrintable(blind.err));
+        const Answer unreached =
+            cli(QStringList{"plan", model, "--input", "random:1", "--relevance", "--condition", "image:axis=1:0"});
+        QVERIFY2(unreached.code == 3 && unreached.err.contains("where relevance ends"), qPrintable(unreached.err));
+    }
+
+    /// A budget in a unit that may mean either is refused; the others are read.
     void budgetsHaveUnits()
     {
         const Answer refused = cli({"plan", kGraph, "--budget", "8G"});

@@ -2,8 +2,8 @@
 // Relevance that is no number ends the pass and says where it began.
 #include "core/engine/evaluate/subject.h"
 #include "core/engine/explain/explain.h"
-#include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/verify/targettape.h"
+#include "core/engine/ways/plannedrelevance.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/trace/wrongnumber.h"

@@ -37,20 +37,25 @@ void addCases()
     }
 }
 
-/// Explains under the plan of a budget, recorded; nothing where no plan fits.
+/// Explains under the plan of a budget, recorded, whatever its promises hold; nothing where no plan fits.
 std::optional<engine::ExplainResult> underPlan(Question& question, const QString& budget)
 {
     engine::PlanOptions wish;
     wish.budget = budget.toStdString();
-    question.request.save = execute::SavePolicy::Plan;
-    question.request.keptByPlan = engine::keptBy(wish);
-    question.request.record = true;
-    auto made = engine::explain(*question.model, question.request);
-    if (!made.ok()) {
-        qInfo("%s", made.error().text().c_str());
+    auto planned = engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Relevance);
+    auto chosen = planned.ok() ? engine::choosePlan(*planned->program, wish) : planned.error();
+    if (!chosen.ok()) {
+        qInfo("%s", chosen.error().text().c_str());
         return std::nullopt;
     }
-    return std::move(made).value();
+    engine::PlanOptions carried;
+    carried.plan = chosen->plan;
+    carried.found = chosen->search;
+    question.request.save = execute::SavePolicy::Plan;
+    question.request.keptByPlan = engine::keptBy(carried);
+    question.request.record = true;
+    auto made = engine::explain(*question.model, question.request);
+    return made.ok() ? std::optional(std::move(made).value()) : std::nullopt;
 }
 
 std::uint32_t countOf(const trace::Run& run, EventKind kind)
@@ -89,6 +94,8 @@ private slots:
         engine::countReturns(saving.dropped, counted);
         counted.promises = made->counts.promises;
         counted.visits = made->counts.visits;
+        counted.peak = saving.peak;
+        QCOMPARE(saving.foretoldPeak, saving.peak);
         QVERIFY(*foretold == counted);
         QCOMPARE(countOf(*made->run, EventKind::NewPromise), counted.promises);
         // Together they are all forward values.

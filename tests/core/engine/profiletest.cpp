@@ -151,7 +151,7 @@ private slots:
         QVERIFY(isInOrder(profile, made->recorded->eventCount()));
         // A traversal by a plan: what it lacks comes by promises, or is computed again.
         request.save = execute::SavePolicy::Plan;
-        wish.budget = "75%";
+        wish.budget = "80%";
         request.keptByPlan = engine::keptBy(wish);
         request.record = true;
         RETRO_MADE(planned, engine::explain(*model, request));

@@ -2,11 +2,12 @@
 // A plan's search and the plan itself on the one time axis: events that go both ways, and say what the pass did.
 #include <QtTest>
 
+#include "core/engine/plan/passplanning.h"
 #include "core/engine/plan/plannedgradient.h"
-#include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedrun.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/plan/planning.h"
+#include "core/engine/ways/plannedrelevance.h"
 #include "core/event/planevent.h"
 #include "core/schedule/budget.h"
 #include "core/trace/breakpoints.h"
@@ -243,7 +244,11 @@ private slots:
         // Budget, plan and traversal are counted alike; what promises hold beyond the budget is said.
         const engine::CarriedPlan& plan = *made->planSaving->plan;
         QVERIFY(made->planSaving->peak >= plan.predicted.peak);
-        question.request.keptByPlan = engine::keptBy(wishOf("fast", "60%"));
+        RETRO_MADE(planned, engine::passPlanningOf(*question.model, question.request, analysis::JointKind::Relevance));
+        RETRO_MADE(chosen, engine::choosePlan(*planned->program, wishOf("fast", "60%")));
+        engine::PlanOptions there;
+        there.plan = chosen->plan;
+        question.request.keptByPlan = engine::keptBy(there);
         RETRO_MADE(tight, engine::explain(*question.model, question.request));
         const std::uint64_t budget = *tight->planSaving->plan->chosen.plan.budget;
         const bool isSaid = std::ranges::any_of(

@@ -5,7 +5,7 @@
 #include "core/engine/input/inputs.h"
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/plannedgradient.h"
-#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/ways/plannedrelevance.h"
 #include "tests/core/engine/samplequestion.h"
 
 #include <algorithm>

@@ -12,6 +12,7 @@ namespace retro::engine
 /// relevance of values inside is wanted and `onRelevance` does not take it, the result holds it on top of the plan's
 /// memory. Errors: as explain() and plannedGradient().
 [[nodiscard]] base::Result<ExplainResult> plannedRelevance(const LoadedModel& model, const ExplainRequest& request,
-                                                           const PlanOptions& wish, const std::stop_token& stop = {});
+                                                           const PlanOptions& wish, const std::stop_token& stop = {},
+                                                           const StageProgress& progress = {});
 
 } // namespace retro::engine
