@@ -23,11 +23,11 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-/// Functions of whole numbers, element by element.
-constexpr std::array<std::string_view, 27> kOfElements{
-    "Abs",  "Add", "And",   "BitShift", "BitwiseAnd",     "BitwiseNot", "BitwiseOr",   "BitwiseXor", "Cast", "CastLike",
-    "Clip", "Div", "Equal", "Greater",  "GreaterOrEqual", "Less",       "LessOrEqual", "Max",        "Min",  "Mod",
-    "Mul",  "Neg", "Not",   "Or",       "Sign",           "Sub",        "Xor"};
+/// Functions of numbers, element by element.
+constexpr std::array<std::string_view, 29> kOfElements{
+    "Abs",  "Add", "And",   "BitShift", "BitwiseAnd", "BitwiseNot",     "BitwiseOr", "BitwiseXor",  "Cast", "CastLike",
+    "Clip", "Div", "Equal", "Floor",    "Greater",    "GreaterOrEqual", "Less",      "LessOrEqual", "Max",  "Min",
+    "Mod",  "Mul", "Neg",   "Not",      "Or",         "Round",          "Sign",      "Sub",         "Xor"};
 
 bool isOfElements(const Node& node)
 {
@@ -173,11 +173,6 @@ ElementMap TokenFinder::spread(const ElementMap& places, const Shape& from, cons
 std::optional<TokenFinder::Traced> TokenFinder::computed(ValueId value, const Node& node)
 {
     const bool isCast = node.op == "Cast" || node.op == "CastLike";
-    if (!isWhole(value) || (!isCast && !std::ranges::all_of(node.inputs, [this](ValueId operand) {
-            return !operand.isValid() || isWhole(operand);
-        }))) {
-        return std::nullopt;
-    }
     const bool isChoice = node.op == "Where"; // of two; what chooses counts where neither has a token
     std::size_t first = isChoice ? 1 : 0;
     auto operands = traceOperands(node, first, isCast ? 1 : node.inputs.size());

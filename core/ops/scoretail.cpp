@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string_view>
 
 namespace retro::ops
@@ -36,6 +37,10 @@ constexpr std::array kRising{RisingFunction{"Sigmoid", [](double x) { return 1 /
                              RisingFunction{"Log", [](double x) { return std::log(x); }, false},
                              RisingFunction{"Exp", [](double x) { return std::exp(x); }, false},
                              RisingFunction{"Softplus", [](double x) { return std::log1p(std::exp(x)); }, false},
+                             RisingFunction{"Asinh", [](double x) { return std::asinh(x); }, true},
+                             RisingFunction{"Celu", [](double x) { return x < 0 ? std::expm1(x) : x; }, true},
+                             RisingFunction{"Elu", [](double x) { return x < 0 ? std::expm1(x) : x; }, true},
+                             RisingFunction{"Selu", [](double x) { return x < 0 ? std::expm1(x) : x; }, true},
                              RisingFunction{"Tanh", [](double x) { return std::tanh(x); }, true},
                              RisingFunction{"Erf", [](double x) { return std::erf(x); }, true},
                              RisingFunction{"Atan", [](double x) { return std::atan(x); }, true},
@@ -43,9 +48,9 @@ constexpr std::array kRising{RisingFunction{"Sigmoid", [](double x) { return 1 /
                              RisingFunction{"Sqrt", [](double x) { return std::sqrt(x); }, true}};
 
 /// What hands its first operand on, but for its type, for rounding and for bounds: in its order, or elsewhere.
-constexpr std::array<std::string_view, 15> kInOrder{
-    "Cast",     "CastLike", "Clip",           "DequantizeLinear", "Dropout", "FakeQuantize", "Flatten",  "Identity",
-    "IntQuant", "Quant",    "QuantizeLinear", "Reshape",          "Squeeze", "Trunc",        "Unsqueeze"};
+constexpr std::array<std::string_view, 16> kInOrder{
+    "Cast",     "CastLike", "Clip",  "Expand",         "DequantizeLinear", "Dropout", "FakeQuantize", "Flatten",
+    "Identity", "IntQuant", "Quant", "QuantizeLinear", "Reshape",          "Squeeze", "Trunc",        "Unsqueeze"};
 constexpr std::array<std::string_view, 8> kElsewhere{
     "ArrayFeatureExtractor", "Gather", "GatherElements", "GatherND", "Slice", "Split", "TopK", "Transpose"};
 
@@ -83,13 +88,50 @@ const Node* makerOf(const Graph& graph, ValueId value, std::string_view op)
     return node != nullptr && node->domain.empty() && node->op == op && hasItsOperands(*node) ? node : nullptr;
 }
 
-/// The one number of a constant; none of what is computed and of longer lists.
-std::optional<double> numberOf(const Graph& graph, ValueId value)
+/// The numbers of a constant, one for each class.
+struct Numbers
 {
-    const graph::Value* one = value.isValid() ? &graph.value(value) : nullptr;
-    const bool isNumber = one != nullptr && one->kind == graph::ValueKind::Constant && one->constant.isValid() &&
-                          one->constant.size() == 1;
-    return isNumber ? std::optional(one->constant.at(0)) : std::nullopt;
+    double least = 0;
+    double most = 0;
+
+    [[nodiscard]] bool areOne() const { return least == most; }
+    /// What is multiplied by them rises everywhere, or falls everywhere.
+    [[nodiscard]] bool areFactors() const { return least * most > 0 && std::isfinite(least) && std::isfinite(most); }
+};
+
+bool isConstant(const Graph& graph, ValueId value)
+{
+    return value.isValid() && graph.value(value).kind == graph::ValueKind::Constant;
+}
+
+/// Nothing of what is computed, and of longer lists than there are classes.
+std::optional<Numbers> numbersOf(const Graph& graph, ValueId value)
+{
+    constexpr std::int64_t kMostClasses = std::int64_t{1} << 20U;
+    const tensor::Tensor* constant = isConstant(graph, value) ? &graph.value(value).constant : nullptr;
+    if (constant == nullptr || !constant->isValid() || constant->size() < 1 || constant->size() > kMostClasses) {
+        return std::nullopt;
+    }
+    Numbers numbers{constant->at(0), constant->at(0)};
+    for (std::int64_t i = 1; i < constant->size(); ++i) {
+        numbers.least = std::min(numbers.least, constant->at(i));
+        numbers.most = std::max(numbers.most, constant->at(i));
+    }
+    return numbers;
+}
+
+/// The operand that is handed on where constants bound it, or stand in for some of it: Max, Min, Where, and sums and
+/// means of one operand. Invalid where there is more than one, or none.
+ValueId boundedOperand(const Graph& graph, const Node& node)
+{
+    static constexpr std::array<std::string_view, 5> kBounds{"Max", "Mean", "Min", "Sum", "Where"};
+    if (!node.domain.empty() || !isAmong(kBounds, node.op)) {
+        return {};
+    }
+    const bool mayBeBounded = node.op != "Mean" && node.op != "Sum";
+    std::vector<ValueId> open(node.inputs.begin() + (node.op == "Where" ? 1 : 0), node.inputs.end());
+    std::erase_if(open, [&](ValueId input) { return mayBeBounded && isConstant(graph, input); });
+    return open.size() == 1 ? open.front() : ValueId();
 }
 
 /// The exponential that a value is, or is somewhere (Where).
@@ -168,11 +210,7 @@ public:
         for (const Node* node = nodeOf(m_graph, m_value); node != nullptr && step(*node);
              node = nodeOf(m_graph, m_value)) {
         }
-        m_tail.atZero = 0;
-        for (auto one = m_functions.rbegin() + static_cast<std::ptrdiff_t>(m_functions.size() - m_kept);
-             one != m_functions.rend(); ++one) {
-            m_tail.atZero = (*one)(m_tail.atZero);
-        }
+        m_tail.atZero = ofZero(m_functions.size() - m_kept);
         return std::move(m_tail);
     }
 
@@ -188,7 +226,11 @@ private:
             m_value = node.inputs.front();
             return true;
         }
-        return node.domain.empty() && (stepSoftmax(node) || stepFunction(node) || stepNumber(node));
+        if (const ValueId bounded = boundedOperand(m_graph, node); bounded.isValid()) {
+            m_value = bounded;
+            return true;
+        }
+        return node.domain.empty() && (stepSoftmax(node) || stepFunction(node) || stepPower(node) || stepNumber(node));
     }
 
     /// A softmax ends the walk: its rows are scores.
@@ -217,7 +259,7 @@ private:
         m_functions.emplace_back(function->of);
         m_logarithms += node.op == "Log" ? 1 : node.op == "Exp" ? -1 : 0;
         m_value = node.inputs.front();
-        if (!function->keepsSign) {
+        if (!function->keepsSign || (!m_tail.isValid() && ofZero(0) != 0)) { // tanh(x) + 1 has no sign of x
             found(node.op);
         }
         return true;
@@ -237,23 +279,61 @@ private:
         return true;
     }
 
-    /// Add, Sub, Mul and Div with one number.
+    /// A number that never falls below 0.
+    [[nodiscard]] bool isPositive(ValueId value) const
+    {
+        static constexpr std::array<std::string_view, 7> kPositive{"Exp",     "HardSigmoid", "Relu", "Sigmoid",
+                                                                   "Softmax", "Softplus",    "Sqrt"};
+        const Node* node = nodeOf(m_graph, value);
+        while (node != nullptr && hasItsOperands(*node) &&
+               (isAmong(kInOrder, node->op) || isAmong(kElsewhere, node->op))) {
+            node = nodeOf(m_graph, node->inputs.front());
+        }
+        return node != nullptr && (isAmong(kPositive, node->op) || writtenSoftmax(m_graph, *node).isValid());
+    }
+
+    /// A power of what is positive, and odd powers; x·x is one, too.
+    bool stepPower(const Node& node)
+    {
+        const bool isSquare = node.op == "Mul" && node.inputs[0] == node.inputs[1];
+        const std::optional<Numbers> given =
+            node.op == "Pow" && node.inputs.size() > 1 ? numbersOf(m_graph, node.inputs[1]) : std::nullopt;
+        if (!isSquare && !(given && given->areOne() && given->areFactors())) {
+            return false;
+        }
+        const double exponent = isSquare ? 2 : given->least;
+        if (std::fmod(std::abs(exponent), 2) != 1 && !isPositive(node.inputs.front())) {
+            return false;
+        }
+        m_functions.emplace_back([exponent](double x) { return std::pow(x, exponent); });
+        m_rises = m_rises == (exponent > 0);
+        m_isScaled = true;
+        m_value = node.inputs.front();
+        takeBack();
+        return true;
+    }
+
+    /// Add, Sub, Mul and Div with one number, or with one for each class.
     bool stepNumber(const Node& node)
     {
         if (!isAmong(kOfTwo, node.op)) {
             return false;
         }
-        const std::optional<double> second = numberOf(m_graph, node.inputs[1]);
-        const std::optional<double> number = second ? second : numberOf(m_graph, node.inputs[0]);
+        const std::optional<Numbers> second = numbersOf(m_graph, node.inputs[1]);
+        const std::optional<Numbers> numbers = second ? second : numbersOf(m_graph, node.inputs[0]);
         const bool isFactor = node.op == "Mul" || node.op == "Div";
-        if (!number || (isFactor && !(*number != 0 && std::isfinite(*number)))) {
+        if (!numbers || (isFactor && !numbers->areFactors())) {
             return false;
         }
-        m_functions.emplace_back([op = std::string_view(node.op), number = *number, isSecond = second.has_value()](
-                                     double x) { return numberStep(op, x, number, isSecond); });
-        const bool turns = (isFactor && *number < 0) != (!second && (node.op == "Sub" || node.op == "Div"));
+        const double number = numbers->areOne() ? numbers->least : std::numeric_limits<double>::quiet_NaN();
+        m_functions.emplace_back([op = std::string_view(node.op), number, isSecond = second.has_value()](double x) {
+            const bool staysZero = x == 0 && isSecond && (op == "Mul" || op == "Div");
+            return staysZero ? 0 : numberStep(op, x, number, isSecond);
+        });
+        const bool turns = (isFactor && numbers->most < 0) != (!second && (node.op == "Sub" || node.op == "Div"));
         m_rises = m_rises != turns;
         m_isScaled = true;
+        m_ranksSame = m_ranksSame && numbers->areOne();
         m_value = node.inputs[second ? 0 : 1];
         takeBack();
         return true;
@@ -272,6 +352,16 @@ private:
         return op == "Sub" ? a - b : a / b;
     }
 
+    /// The result of 0, but for the last `left` steps to the scores.
+    [[nodiscard]] double ofZero(std::size_t left) const
+    {
+        double result = 0;
+        for (auto one = m_functions.rbegin() + static_cast<std::ptrdiff_t>(left); one != m_functions.rend(); ++one) {
+            result = (*one)(result);
+        }
+        return result;
+    }
+
     /// The value behind the node that was stepped over is the scores of what is known now.
     void found(std::string name)
     {
@@ -279,6 +369,7 @@ private:
         m_tail.isLogarithm = m_logarithms > 0;
         m_tail.isScaled = m_isScaled;
         m_tail.keepsOrder = m_keepsOrder;
+        m_tail.ranksSame = m_ranksSame;
         takeScores();
     }
 
@@ -305,6 +396,7 @@ private:
     int m_logarithms = 0;
     bool m_isScaled = false;
     bool m_keepsOrder = true;
+    bool m_ranksSame = true;
     bool m_rises = true;
 };
 
@@ -328,7 +420,7 @@ std::string ScoreTail::words() const
 bool ScoreTail::turnsSign(double result) const
 {
     const double fromZero = rises ? result - atZero : atZero - result; // of the sign of the score
-    return !isMixed && fromZero * result < 0;
+    return !isMixed && (std::isnan(atZero) || fromZero * result < 0);
 }
 
 ScoreTail scoreTail(const Graph& graph, ValueId value) { return TailWalk(graph, value).take(); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for.
+// A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for. So does a
+// GatherND by one index at each place.
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementmap.h"
@@ -31,7 +32,8 @@ namespace
 {
 
 /// Layers that read one-hot rows as they are.
-constexpr std::array<std::string_view, 7> kReadsRows{"Conv", "Gemm", "GRU", "LSTM", "MatMul", "NhwcConv", "RNN"};
+constexpr std::array<std::string_view, 8> kReadsRows{"Conv", "Einsum", "Gemm",     "GRU",
+                                                     "LSTM", "MatMul", "NhwcConv", "RNN"};
 /// What moves elements of operand 0, or joins operands, on the way there.
 constexpr std::array<std::string_view, 11> kMoves{"Cast",  "Concat", "Flatten", "Identity",  "Pad",      "Reshape",
                                                   "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
@@ -52,8 +54,9 @@ struct OneHotRows
 /// A linear layer without a bias of its own, as rows of a table.
 struct TableLayer
 {
-    Tensor table; ///< columns of the one-hot rows × width
-    ValueId bias; ///< of a Gemm; invalid without one
+    Tensor table;          ///< columns of the one-hot rows × width
+    ValueId bias;          ///< of a Gemm; invalid without one
+    bool isTurned = false; ///< the weight is width × columns
 };
 
 class OneHotLookups
@@ -67,6 +70,7 @@ public:
         for (std::size_t i = 0; i < count && !m_draft.isStopped(); ++i) {
             if (!m_draft.isRemoved(NodeId(i))) {
                 tryAt(NodeId(i));
+                tryGatherNd(NodeId(i));
             }
         }
         for (std::size_t i = 0; i < count && !m_draft.isStopped(); ++i) {
@@ -114,6 +118,32 @@ private:
         if (rows && rows->behind == 0 && rows->columns == layer->table.shape()[0]) {
             replace(id, *rows, *layer, shape);
         }
+    }
+
+    /// Rows of a table, by a list of one index at each place.
+    void tryGatherNd(NodeId id)
+    {
+        const Node node = m_draft.node(id);
+        const bool isLookup = node.domain.empty() && node.op == "GatherND" && m_draft.isConstant(node.inputs[0]) &&
+                              !m_draft.isConstant(node.inputs[1]) && intAttribute(node, "batch_dims", 0) == 0;
+        const auto shape = isLookup ? m_shapes.of(node.inputs[1]) : std::nullopt;
+        if (!shape || shape->size() < 2 || !isOne(shape->back())) {
+            return;
+        }
+        const ValueId indices = withoutAxis(node, node.inputs[1], -1);
+        m_draft.replaceNode(id, Node{"Gather",
+                                     "",
+                                     node.name,
+                                     node.scope,
+                                     node.opset,
+                                     {node.inputs[0], indices},
+                                     node.outputs,
+                                     {{"axis", std::int64_t{0}}}});
+        m_steps.push_back({"look up rows",
+                           fmt::format("{} → rows of \"{}\"", node.name, m_draft.value(node.inputs[0]).name),
+                           {node.name},
+                           {node.name},
+                           false});
     }
 
     /// One-hot rows of tokens that layers read as they are become rows of an identity matrix.
@@ -231,8 +261,8 @@ private:
 
     [[nodiscard]] std::optional<TableLayer> layerOf(const Node& node) const
     {
-        const bool isProduct = node.domain.empty() && (node.op == "MatMul" || node.op == "Gemm");
-        if (!isProduct || !m_draft.isConstant(node.inputs[1]) || m_draft.isConstant(node.inputs[0])) {
+        const std::optional<bool> turned = sumsLastAxis(node);
+        if (!turned || !m_draft.isConstant(node.inputs[1]) || m_draft.isConstant(node.inputs[0])) {
             return std::nullopt;
         }
         Tensor table = m_draft.value(node.inputs[1]).constant;
@@ -241,7 +271,7 @@ private:
         if (table.rank() != 2 || !tensor::isFloating(table.dtype()) || !isPlain) {
             return std::nullopt;
         }
-        if (intAttribute(node, "transB", 0) != 0) {
+        if (*turned) {
             table = Tensor(table.dtype(), {table.shape()[1], table.shape()[0]},
                            {table.strides()[1], table.strides()[0]}, table.offset(), table.storage())
                         .contiguous();
@@ -249,7 +279,32 @@ private:
         if (!ops::algebra::allFinite(table.to(DType::Float64))) { // 0 · ∞ is no 0
             return std::nullopt;
         }
-        return TableLayer{std::move(table), node.inputs.size() > 2 ? node.inputs[2] : ValueId()};
+        return TableLayer{std::move(table), node.inputs.size() > 2 ? node.inputs[2] : ValueId(), *turned};
+    }
+
+    /// Whether a product of rows by a matrix reads it as width × columns; nothing of other nodes. An Einsum is one that
+    /// is written "…v,vd->…d" or "…v,dv->…d".
+    [[nodiscard]] static std::optional<bool> sumsLastAxis(const Node& node)
+    {
+        if (node.domain.empty() && (node.op == "MatMul" || node.op == "Gemm")) {
+            return intAttribute(node, "transB", 0) != 0;
+        }
+        std::string text = graph::attributeOr<std::string>(node, "equation", {});
+        std::erase(text, ' ');
+        const std::size_t comma = text.find(',');
+        const std::size_t arrow = text.find("->");
+        if (!node.domain.empty() || node.op != "Einsum" || node.inputs.size() != 2 || comma == std::string::npos ||
+            comma == 0 || arrow != comma + 3 || text[comma - 1] == '.') {
+            return std::nullopt;
+        }
+        const char summed = text[comma - 1];
+        const bool isTurned = text[comma + 2] == summed;
+        const char width = text[comma + (isTurned ? 1 : 2)];
+        const std::string places = text.substr(0, comma - 1);
+        const bool isProduct = text[comma + (isTurned ? 2 : 1)] == summed && width != summed &&
+                               places.find(summed) == std::string::npos && places.find(width) == std::string::npos &&
+                               text.substr(arrow + 2) == places + width;
+        return isProduct ? std::optional(isTurned) : std::nullopt;
     }
 
     /// A value of one-hot rows along its last axis.
@@ -387,17 +442,23 @@ private:
         return m_draft.addConstant(like.name + "/number", Tensor::scalar(value), DType::Int64);
     }
 
+    /// A value without an axis that has one element.
+    ValueId withoutAxis(const Node& like, ValueId value, std::int64_t which)
+    {
+        const std::vector<std::int64_t> axis{which};
+        const ValueId axes =
+            m_draft.addConstant(like.name + "/axes", Tensor::of<std::int64_t>({1}, axis), DType::Int64);
+        return like.opset >= 13 ? add(like, "Squeeze", {value, axes}, typeOf(value))
+                                : add(like, "Squeeze", {value}, typeOf(value), {{"axes", axis}});
+    }
+
     /// Numbers of the rows to pick; where a number points to no column, one behind the last.
     ValueId indicesOf(const Node& like, const OneHotRows& rows)
     {
         ValueId numbers = rows.numbers;
         const DType type = typeOf(numbers);
         if (!rows.countsBack) { // they have an axis of extent 1 in the place of the columns
-            const std::vector<std::int64_t> axis{-1 - rows.behind};
-            const ValueId axes =
-                m_draft.addConstant(like.name + "/axes", Tensor::of<std::int64_t>({1}, axis), DType::Int64);
-            numbers = like.opset >= 13 ? add(like, "Squeeze", {numbers, axes}, type)
-                                       : add(like, "Squeeze", {numbers}, type, {{"axes", axis}});
+            numbers = withoutAxis(like, numbers, -1 - rows.behind);
         }
         const bool isSigned =
             type == DType::Int64 || type == DType::Int32 || type == DType::Int16 || type == DType::Int8;
@@ -469,8 +530,7 @@ private:
         const Node product = m_draft.node(id);
         const ValueId weight = product.inputs[1];
         const DType type = m_draft.value(weight).dtype;
-        const bool isTurned = intAttribute(product, "transB", 0) != 0;
-        const ValueId table = isTurned ? m_draft.addConstant(product.name + "/table", layer.table, type) : weight;
+        const ValueId table = layer.isTurned ? m_draft.addConstant(product.name + "/table", layer.table, type) : weight;
         Node last = gatherOf(product, rows, table);
         const auto goOn = [&](const std::string& op, ValueId with) {
             const ValueId made = m_draft.addResult(product.name + "/rows", type);

@@ -28,11 +28,11 @@ def small(torch):
 def networks(torch):
     """Name → (model, layer, side of the picture)."""
     from torchvision import models
-    resnet, vgg = models.resnet18(weights=None), models.vgg11(weights=None)
-    mobile, efficient = models.mobilenet_v2(weights=None), models.efficientnet_b0(weights=None)
+    resnet, vgg = models.resnet18(weights=None), models.vgg11_bn(weights=None)
+    mobile, efficient = models.mobilenet_v3_small(weights=None), models.efficientnet_b0(weights=None)
     dense, convnext = models.densenet121(weights=None), models.convnext_tiny(weights=None)
-    return {"resnet18": (resnet, resnet.layer4[-1], 224), "vgg11": (vgg, vgg.features[-1], 224),
-            "mobilenet_v2": (mobile, mobile.features[-1], 160), "efficientnet_b0": (efficient, efficient.features[-1], 160),
+    return {"resnet18": (resnet, resnet.layer4[-1], 224), "vgg11_bn": (vgg, vgg.features[-1], 224),
+            "mobilenet_v3": (mobile, mobile.features[-1], 160), "efficientnet_b0": (efficient, efficient.features[-1], 160),
             "convnext_tiny": (convnext, convnext.features[-1], 160), "densenet121": (dense, None, 128)}
 
 
@@ -67,7 +67,7 @@ def peer_maps(torch, model, layer, x):
 
 def compare(numpy, cli, path, input_path, peer, folder):
     call = [cli, "evaluate", path, "--input", input_path, "--method", "gradcam", "--method", "gradcam++", "--target",
-            str(TARGET), "--precision", "double", "--steps", "1", "--random-orders", "1", "--output-dir", folder + "/out",
+            str(TARGET), "--steps", "1", "--random-orders", "1", "--output-dir", folder + "/out",
             "--quiet"]
     subprocess.run(call, check=True)
     for name, (wanted, raw) in peer.items():

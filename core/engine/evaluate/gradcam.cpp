@@ -269,9 +269,10 @@ public:
                                                const EvaluationProgress& progress) const override
     {
         RETRO_TRY(const FeatureMap chosen, featureMapOf(subject.model(), subject.value(), m_value));
-        RETRO_TRY(const std::vector<Tensor> values, subject.values({chosen.name}, subject.input()));
+        RETRO_TRY(const Subject exact, subject.inDouble()); // float32 moves a map by up to 1e-4
+        RETRO_TRY(const std::vector<Tensor> values, exact.values({chosen.name}, exact.input()));
         report(progress, 1, 2);
-        RETRO_TRY(const Tensor gradient, subject.gradientAt(chosen.name));
+        RETRO_TRY(const Tensor gradient, exact.gradientAt(chosen.name));
         const Channels activations = byChannel(values.front(), chosen.channels);
         const Channels gradients = byChannel(gradient, chosen.channels);
         if (units.places().size() != activations.places.size()) {

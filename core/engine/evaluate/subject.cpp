@@ -451,6 +451,17 @@ Subject Subject::withClass(std::int64_t index) const
     return other;
 }
 
+Result<Subject> Subject::inDouble() const
+{
+    if (m_question.precision == execute::Precision::Double) {
+        return *this;
+    }
+    Subject exact = *this;
+    exact.m_question.precision = execute::Precision::Double;
+    exact.m_input = inPrecision(m_model->graph(), m_question.inputs, exact.m_question.precision)[m_at].contiguous();
+    return exact.withModel(m_loaded);
+}
+
 Result<Subject> Subject::withModel(const LoadedModelPointer& model) const
 {
     Subject other = *this;

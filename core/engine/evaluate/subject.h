@@ -105,6 +105,8 @@ public:
     /// (Usage): the input is not looked up in one table.
     [[nodiscard]] base::Result<tensor::Tensor> embeddingTimesGradient() const;
 
+    /// The same model, input and target in float64, with nothing rounded. Errors: those of a bound model.
+    [[nodiscard]] base::Result<Subject> inDouble() const;
     /// The same model and input with another class as target.
     [[nodiscard]] Subject withClass(std::int64_t index) const;
     /// The same input and target in another model with the same inputs and outputs (other weights).

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace retro::engine
@@ -63,7 +64,7 @@ std::string whyMisleading(const ops::ScoreTail& tail, const ResolvedTarget& targ
     if (!tail.rises) {
         return "it falls where the score rises, so what speaks for the score gets negative relevance";
     }
-    if (tail.isLogarithm) {
+    if (tail.isLogarithm && std::ranges::all_of(target.logit, [](double result) { return result <= 0; })) {
         return "it is 0 at most, and nearest to 0 where the model is surest, so what speaks for a class gets negative "
                "relevance";
     }
@@ -75,6 +76,9 @@ std::string whyMisleading(const ops::ScoreTail& tail, const ResolvedTarget& targ
             continue;
         }
         const double result = target.logit[i];
+        if (std::isnan(tail.atZero)) {
+            return "each class has a factor or a constant of its own, so its sign is not that of its score";
+        }
         if (tail.isProbability()) {
             return fmt::format("{:.3g} is below 0.5: the model says no, but the probability is above 0, so what speaks "
                                "against the class gets positive relevance",

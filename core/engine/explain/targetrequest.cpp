@@ -224,9 +224,15 @@ std::ptrdiff_t searchedAxes(const TargetRequest& request, const tensor::Shape& s
 }
 
 /// Whether a question chooses the same element among the scores as among their results. A softmax ranks the elements of
-/// one row alone.
+/// one row alone, and a factor of each class ranks classes anew.
 bool choosesSame(const TargetRequest& request, const ops::ScoreTail& tail, const tensor::Shape& shape)
 {
+    const bool isOneClass =
+        request.kind == TargetRequest::Kind::Element || request.kind == TargetRequest::Kind::Class ||
+        std::ranges::find(request.place, "class", &TargetRequest::Coordinate::axis) != request.place.end();
+    if (!tail.ranksSame && !isOneClass) {
+        return false;
+    }
     return !tail.isMixed || request.kind == TargetRequest::Kind::Element || segmentIn(request) ||
            searchedAxes(request, shape) <= 1;
 }

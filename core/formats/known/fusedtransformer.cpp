@@ -210,9 +210,10 @@ Written writeEmbedLayerNormalization(FunctionWriter& body)
     RETRO_CHECK(expectPositions(body));
     std::string sum = body.add("Gather", {body.operand(EmbedSlot::kWords), body.operand(EmbedSlot::kTokens)});
     sum = body.add("Add", {sum, positionRows(body)});
-    if (body.isGiven(EmbedSlot::kSegmentTable) && body.isGiven(EmbedSlot::kSegments)) {
-        sum = body.add("Add", {sum, body.add("Gather", {body.operand(EmbedSlot::kSegmentTable),
-                                                        body.operand(EmbedSlot::kSegments)})});
+    if (body.isGiven(EmbedSlot::kSegmentTable)) { // without numbers of segments, all are the first one
+        const bool areGiven = body.isGiven(EmbedSlot::kSegments);
+        const std::string segments = areGiven ? body.operand(EmbedSlot::kSegments) : body.integers({0});
+        sum = body.add("Add", {sum, body.add("Gather", {body.operand(EmbedSlot::kSegmentTable), segments})});
     }
     body.output(0,
                 body.add("LayerNormalization", {sum, body.operand(EmbedSlot::kGamma), body.operand(EmbedSlot::kBeta)},

@@ -438,6 +438,10 @@ bool qGemm(Dequantiser& to, NodeId id)
         to.note(id, "its bias or a scale is computed");
         return false;
     }
+    if (at(7).isValid() != at(8).isValid()) { // onnxruntime takes the result as floats, divided by the scale
+        to.note(id, "of the scale of its result and the zero point one is missing");
+        return false;
+    }
     const bool isTransposed = intAttribute(node, "transB", 0) != 0;
     const Dequantiser::Working working(to, id);
     const ValueId scale = scaledConstant(to, at(4), alpha);

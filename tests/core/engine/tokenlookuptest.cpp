@@ -160,6 +160,26 @@ std::vector<Lookup> lookups()
          },
          {0, -1, 2, 2, 6},
          {0, 5, 2, 2, -1}},
+        {"OneHot in an Einsum",
+         [](Writer& w, ValueId x) {
+             const ValueId values = w.constant("values", Tensor::of<float>({2}, std::vector<float>{0, 1}));
+             const ValueId hot = w.node("OneHot", "hot", {x, whole(w, "depth", {kWords}, true), values});
+             return w.node("Einsum", "rows", {hot, table(w)}, {{"equation", std::string("bnv, vd -> bnd")}});
+         },
+         usual, usual},
+        {"GatherND by one index at each place",
+         [](Writer& w, ValueId x) {
+             return w.node("GatherND", "rows", {table(w), columnOf(w, x, -1)});
+         },
+         {0, -1, 2, 2, -6},
+         {0, 5, 2, 2, 0}},
+        {"through floats that are rounded",
+         [](Writer& w, ValueId x) {
+             const ValueId floats = w.node("Cast", "floats", {x}, {{"to", std::int64_t{1}}});
+             const ValueId rounded = w.node("Round", "rounded", {w.node("Floor", "floor", {floats})});
+             return gathered(w, w.node("Cast", "whole", {rounded}, {{"to", std::int64_t{7}}}));
+         },
+         usual, usual},
         {"rows of an identity matrix",
          [](Writer& w, ValueId x) {
              std::vector<float> eye(kWords * kWords, 0);

@@ -299,7 +299,7 @@ private slots:
 
     void positionsThatTokensDoNotHave()
     {
-        const auto model = [](std::int64_t rows, bool hasTokens) {
+        const auto model = [](std::int64_t rows, bool hasTokens, const char* segments = "") {
             ProtoModel made;
             made.input("ids", {2, 3}).constant("w", wavy({9, 4}, 0));
             auto& ids = *made.proto().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
@@ -308,8 +308,10 @@ private slots:
                 ids.mutable_shape()->mutable_dim(1)->set_dim_param("tokens");
             }
             made.constant("p", wavy({rows, 4}, 1)).constant("g", wavy({4}, 2)).constant("b", wavy({4}, 3)).output("y");
-            return made.node("com.microsoft:EmbedLayerNormalization", {"ids", "", "w", "p", "", "g", "b"}, {"y"});
+            return made.node("com.microsoft:EmbedLayerNormalization", {"ids", "", "w", "p", segments, "g", "b"}, {"y"});
         };
+        QCOMPARE(QString::fromStdString(operators(model(3, true, "w"))), // all tokens are of the first segment
+                 "Gather Shape Slice Add Gather Add LayerNormalization");
         const QString plain = "Gather Shape Slice Add LayerNormalization";
         QCOMPARE(QString::fromStdString(operators(model(3, true))), plain);
         QCOMPARE(QString::fromStdString(operators(model(3, false))), plain); // the sum does not fit other lengths

@@ -43,11 +43,10 @@ public:
         return made;
     }
 
-    ValueId number(float value)
-    {
-        return m_builder.addConstant("number " + std::to_string(++m_count),
-                                     tensor::Tensor::of<float>({}, std::array<float, 1>{value}));
-    }
+    ValueId number(float value) { return constant(tensor::Tensor::of<float>({}, std::array<float, 1>{value})); }
+
+    /// One for each class.
+    ValueId numbers(const std::array<float, 4>& values) { return constant(tensor::Tensor::of<float>({4}, values)); }
 
     ScoreTail tailOf(ValueId output)
     {
@@ -60,6 +59,11 @@ public:
     std::unique_ptr<graph::Graph> graph;
 
 private:
+    ValueId constant(tensor::Tensor values)
+    {
+        return m_builder.addConstant("number " + std::to_string(++m_count), std::move(values));
+    }
+
     graph::GraphBuilder m_builder;
     int m_count = 0;
 };
@@ -114,6 +118,33 @@ std::vector<Case> cases()
          [](Network& n) {
              return n.node("Mul", {n.node("Softmax", {n.z}), n.number(-1)});
          }},
+        {"a softmax", false, true,
+         [](Network& n) {
+             return n.node("Mul", {n.node("Softmax", {n.z}), n.numbers({10, 20, 30, 40})});
+         }},
+        {"the logarithm of a softmax", true, true,
+         [](Network& n) {
+             const ValueId p = n.node("Max", {n.number(1e-7F), n.node("Softmax", {n.z})});
+             return n.node("Sub", {n.node("Log", {p}), n.numbers({-1, -2, -3, -4})});
+         }},
+        {"a softmax", false, true,
+         [](Network& n) {
+             const ValueId p = n.node("Softmax", {n.z});
+             return n.node("Where", {n.node("IsNaN", {p}), n.number(0), n.node("Sum", {p})});
+         }},
+        {"a softmax", false, false,
+         [](Network& n) {
+             return n.node("Pow", {n.node("Softmax", {n.z}), n.number(-0.5)});
+         }},
+        {"a sigmoid", false, true,
+         [](Network& n) {
+             const ValueId p = n.node("Sigmoid", {n.z});
+             return n.node("Mul", {p, p});
+         }},
+        {"Tanh", false, true,
+         [](Network& n) {
+             return n.node("Div", {n.node("Add", {n.node("Tanh", {n.z}), n.number(1)}), n.number(2)});
+         }},
         {"a sigmoid", false, true, [](Network& n) { return n.node("Sigmoid", {n.z}); }},
         {"a sigmoid", false, true, [](Network& n) { return n.mean(n.node("Sigmoid", {n.z}), 1); }},
         {"HardSigmoid", false, true, [](Network& n) { return n.node("HardSigmoid", {n.z}); }},
@@ -157,6 +188,15 @@ private slots:
                 return n.node("Mul", {n.z, n.number(30)});
             },
             [](Network& n) { return n.node("Neg", {n.z}); },
+            [](Network& n) {
+                return n.node("Mul", {n.z, n.z});
+            },
+            [](Network& n) { // it falls for one class and rises for others
+                return n.node("Mul", {n.node("Softmax", {n.z}), n.numbers({1, -1, 1, 1})});
+            },
+            [](Network& n) {
+                return n.node("Mul", {n.node("Tanh", {n.z}), n.numbers({1, 2, 3, 4})});
+            },
             [](Network& n) { return n.mean(n.node("Sigmoid", {n.z}), 2); },
             [](Network& n) {
                 return n.node("Add", {n.node("Softmax", {n.z}), n.z});
@@ -181,6 +221,14 @@ private slots:
         const ValueId cap = capped.node("Tanh", {capped.z});
         const ScoreTail tail = capped.tailOf(capped.node("Sigmoid", {cap}));
         QVERIFY(tail.scores == cap && tail.isProbability());
+    }
+
+    void numbersOfEachClassRankAnew()
+    {
+        Network network;
+        const ScoreTail tail =
+            network.tailOf(network.node("Mul", {network.node("Sigmoid", {network.z}), network.numbers({1, 2, 3, 4})}));
+        QVERIFY(!tail.ranksSame && tail.keepsOrder && tail.turnsSign(0.1));
     }
 
     void elementsThatArePickedHaveAnotherPlace()
