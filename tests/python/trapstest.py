@@ -139,6 +139,8 @@ class Many(Case):
         self.assertEqual(len(rows), len(runs))
         self.assertEqual(rows[0]["label"], self.model.labels[rows[0]["target"]])
         self.assertAlmostEqual(rows[0]["reached"], float(rows[0]["relevance"].sum(dtype=float)), places=6)
+        with self.refused(rg.UsageError, 2, "model.each"):
+            self.model.explain(folder)
         with self.refused(rg.InputError, 3, "no inputs"):
             list(self.model.each(self.folder))
         seen = []

@@ -154,7 +154,8 @@ void MainWindow::openPlan(const QString& path)
 void MainWindow::chooseInput()
 {
     const QString path = QFileDialog::getOpenFileName(
-        this, tr("Choose an input"), {}, tr("Inputs (*.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.npy *.npz *.pb *.txt);;All files (*)"));
+        this, tr("Choose an input"), {},
+        tr("Inputs (*.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.npy *.npz *.pb *.txt);;All files (*)"));
     if (!path.isEmpty()) {
         explainInput(path);
     }

@@ -99,10 +99,10 @@ def written(given: Mapping[str, Any]) -> dict[str, list[str]]:
 def in_memory(data: Any) -> Any:
     """What the engine can read of an input: an array without steps backwards, in the memory of the machine; text as it
     is."""
-    if isinstance(data, os.PathLike):
+    if isinstance(data, (str, os.PathLike)):
+        if os.path.isdir(data):
+            raise UsageError("this is a folder; model.each(folder) explains what lies in it", os.fspath(data))
         return os.fspath(data)
-    if isinstance(data, str):
-        return data
     if hasattr(data, "detach"):
         if getattr(data, "is_meta", False):
             raise UsageError("an input has numbers, and this tensor is on the device \"meta\", without any")
@@ -525,7 +525,7 @@ def in_processes(model: Model, given: Iterator[tuple[str, Any]], jobs: int, ques
 def table(runs: Iterable[Run]) -> list[dict[str, Any]]:
     """A row per explained sample of these runs (what `Model.each` gives, or a list): id, sample, target, label, score,
     reached (Σ over its inputs), and the relevance of each input as an array: `relevance`, of several inputs
-    `relevance/NAME`. pandas.DataFrame takes it, and its to_xarray()."""
+    `relevance/NAME`. pandas.DataFrame takes it."""
     rows = []
     for run in runs:
         _, index, scores = run.target

@@ -33,8 +33,8 @@ struct InputSource
 /// Reads the tensor of every graph input, in order. Errors: Usage (an input without a source, a name that is no input,
 /// two sources), Input (the file).  `zeros` and `random:SEED` need a declared shape; a free first axis counts as 1.
 /// random gives uniform numbers in [0, 1), and integers within what reads them (drawnintegers.h), the same on every
-/// machine. A .txt needs the card, which has the vocabulary. Of an .npz the array of the input's name counts, or the only
-/// one.
+/// machine. A .txt needs the card, which has the vocabulary. Of an .npz the array of the input's name counts, or the
+/// only one.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>>
 resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph, const PictureOptions& options,
               const PictureDecoder& decode, const formats::ModelCard* card = nullptr);

@@ -275,7 +275,8 @@ const std::vector<QuestionField>& table()
         {.name = "input",
          .member = &Q::inputs,
          .verbs = kInputVerbs | kWindow,
-         .help = "NAME=FILE (.npy, .npz, .pb, .txt, a picture), zeros, or random:SEED; NAME= may be left out with one input",
+         .help = "NAME=FILE (.npy, .npz, .pb, .txt, a picture), zeros, or random:SEED; NAME= may be left out with one "
+                 "input",
          .title = "Data",
          .tip = "What the model is given",
          .key = KeyPart::None},

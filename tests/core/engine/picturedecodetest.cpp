@@ -101,7 +101,7 @@ private slots:
         RETRO_REFUSED(engine::decodePicture(fileOf("none.webp")), "none.webp");
     }
 
-    /// Cut off anywhere, a file is refused or shows what is whole; with changed bytes, nothing falls over.
+    /// Cut off anywhere, a file is refused; with changed bytes, nothing falls over.
     void damagedFilesAreRefused()
     {
         QTemporaryDir folder;
@@ -119,7 +119,8 @@ private slots:
             const QByteArray whole = tests::bytesIn(kFolder + name);
             for (int i = 0; i < 40; ++i) {
                 const qsizetype kept = i * whole.size() / 40;
-                QVERIFY2(decode(whole.left(kept)) == 0 || name.endsWith("bmp"), qPrintable(name));
+                // Of an animation the first picture may be whole.
+                QVERIFY2(decode(whole.left(kept)) == 0 || name == QLatin1String("first.gif"), qPrintable(name));
             }
             for (int i = 0; i < 200; ++i) {
                 QByteArray changed = whole;

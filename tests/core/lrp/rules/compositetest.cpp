@@ -326,7 +326,8 @@ private slots:
         const Bound model = convolutional();
         const auto ruleUnder = [&model](const std::string& scope) {
             const Composite plain = *lrp::builtinComposite("epsilon", *model);
-            const auto composite = lrp::withOverrides(plain, {"scope:" + scope + "=flat"});
+            const std::vector<std::string> overrides{"scope:" + scope + "&op:Conv=flat"};
+            const auto composite = lrp::withOverrides(plain, overrides);
             return ruleOf(table(*composite, model), QStringLiteral("stem"));
         };
         for (const char* scope : {"features", "/features", "features/0", "/features/0", "features.0"}) {
