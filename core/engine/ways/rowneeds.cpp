@@ -2,6 +2,7 @@
 #include "core/engine/ways/rowneeds.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/attention/attentioncore.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/structure.h"
 
@@ -311,8 +312,7 @@ std::optional<OperandRows> RowNeeds::ofRotation(const Node& node, std::size_t ax
 std::optional<OperandRows> RowNeeds::ofAttention(const Node& node, std::size_t axis) const
 {
     const Shape& q = shapeOf(node.inputs[0]);
-    if (graph::intAttribute(node, "is_causal", 0) != 0 || q.size() < 3 || axis + 2 != q.size() ||
-        hasMoreThanMask(node)) {
+    if (ops::hangsOnPlaces(node) || q.size() < 3 || axis + 2 != q.size() || hasMoreThanMask(node)) {
         return std::nullopt;
     }
     OperandRows edges = only(node, 0, axis);

@@ -10,6 +10,7 @@
 #include "core/lrp/traversal/oracle.h"
 #include "core/lrp/traversal/regionpass.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/ops/attention/attentioncore.h"
 #include "core/ops/kernel/slices.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/linear/storedweight.h"
@@ -319,9 +320,7 @@ std::optional<AttentionPieces> piecesOf(const BoundModel& model, NodeId id)
         return std::nullopt;
     }
     pieces.headsTogether = std::clamp<std::int64_t>(kMostScoreBytes / perHead, 1, pieces.keyHeads);
-    const auto causal = node.attributes.find("is_causal");
-    const auto* isCausal = causal == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&causal->second);
-    if (isCausal == nullptr || *isCausal == 0) { // else a query's own place counts
+    if (!ops::hangsOnPlaces(node)) {
         pieces.rowsTogether = std::clamp<std::int64_t>(kMostScoreBytes / perRow, 1, q[2]);
     }
     return pieces;

@@ -257,8 +257,10 @@ base::Result<void> expectAttention(const BindContext& context)
                                  .outputs = 4,
                                  .attributes = {{"is_causal", AttributeKind::Int},
                                                 {"kv_num_heads", AttributeKind::Int},
+                                                {"left_window_size", AttributeKind::Int},
                                                 {"q_num_heads", AttributeKind::Int},
                                                 {"qk_matmul_output_mode", AttributeKind::Int},
+                                                {"right_window_size", AttributeKind::Int},
                                                 {"scale", AttributeKind::Float},
                                                 {"softcap", AttributeKind::Float},
                                                 {"softmax_precision", AttributeKind::Int}}}));
@@ -340,6 +342,12 @@ base::Result<AttentionForm> formOf(const BindContext& context)
     form.scale = context.floatAttribute("scale", 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q[3], 1))));
     form.softcap = context.floatAttribute("softcap", 0);
     form.isCausal = context.intAttribute("is_causal", 0) != 0;
+    form.left = context.intAttribute("left_window_size", -1);
+    form.right = context.intAttribute("right_window_size", -1);
+    if (form.left < -1 || form.right < -1) {
+        return context.error(fmt::format("left_window_size {} and right_window_size {} must be -1 (all) or more",
+                                         form.left, form.right));
+    }
     RETRO_CHECK(expectMask(context, form));
     return form;
 }

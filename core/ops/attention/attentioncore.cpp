@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace retro::ops
 {
@@ -48,17 +49,27 @@ std::int64_t keysBefore(const AttentionForm& form, const AttentionMask& mask, st
     return mask.lengthsShiftCausal ? keysOf(form, mask, b) - form.queries : form.past;
 }
 
-/// Last key that query `i` of image `b` may see, by the causal mask and by the number of keys.
-std::int64_t lastKey(const AttentionForm& form, const AttentionMask& mask, std::int64_t b, std::int64_t i)
+/// First and last key that query `i` of image `b` may see, by the causal mask, by the window around its own place and
+/// by the number of keys.
+std::pair<std::int64_t, std::int64_t> seenKeys(const AttentionForm& form, const AttentionMask& mask, std::int64_t b,
+                                               std::int64_t i)
 {
     const std::int64_t last = keysOf(form, mask, b) - 1;
-    return form.isCausal ? std::min(last, i + keysBefore(form, mask, b)) : last;
+    if (!form.isPlaced()) {
+        return {0, last};
+    }
+    const std::int64_t own = i + keysBefore(form, mask, b);
+    const std::int64_t right = form.isCausal ? 0 : form.right;
+    return {form.left < 0 || form.left > own ? 0 : own - form.left,
+            right < 0 || right > last - own ? last : own + right};
 }
 
-/// logits of one row: what is beyond the last key is gone.
+/// logits of one row: what is outside the keys that are seen is gone.
 template <class T>
-void maskRow(const AttentionForm& form, std::int64_t last, T* row)
+void maskRow(const AttentionForm& form, std::pair<std::int64_t, std::int64_t> seen, T* row)
 {
+    const auto [first, last] = seen;
+    std::fill(row, row + std::min(first, form.keys), -std::numeric_limits<T>::infinity());
     for (std::int64_t j = std::max<std::int64_t>(last + 1, 0); j < form.keys; ++j) {
         row[j] = -std::numeric_limits<T>::infinity();
     }
@@ -95,7 +106,7 @@ Tensor biased(const AttentionForm& form, Tensor scores, const AttentionMask& mas
 {
     const Tensor sum =
         (mask.bias.isValid() ? algebra::addOver(std::move(scores), mask.bias) : std::move(scores)).contiguous();
-    if (!form.isCausal && mask.lengths.empty()) {
+    if (!form.isPlaced() && mask.lengths.empty()) {
         return sum;
     }
     return filled(sum.dtype(), sum.shape(), [&](auto* out) {
@@ -103,7 +114,7 @@ Tensor biased(const AttentionForm& form, Tensor scores, const AttentionMask& mas
         const std::int64_t rows = form.batch * form.heads * form.queries;
         for (std::int64_t row = 0; row < rows; ++row) {
             const std::int64_t b = row / (form.heads * form.queries);
-            maskRow(form, lastKey(form, mask, b, row % form.queries), out + row * form.keys);
+            maskRow(form, seenKeys(form, mask, b, row % form.queries), out + row * form.keys);
         }
     });
 }

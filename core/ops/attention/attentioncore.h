@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/graph/attributes.h"
 #include "core/ops/boundoperator.h"
 
 namespace retro::ops
@@ -23,7 +24,12 @@ struct AttentionForm
     double scale = 1;
     double softcap = 0; ///< 0: none
     bool isCausal = false;
-    std::int64_t past = 0; ///< keys in front of the first query's own, for the causal mask
+    std::int64_t past = 0;  ///< keys in front of the first query's own, for the causal mask and the window
+    std::int64_t left = -1; ///< so many keys in front of its own a query may see; -1: all
+    std::int64_t right = -1;
+
+    /// True where it hangs on places what a query sees.
+    [[nodiscard]] bool isPlaced() const { return isCausal || left >= 0 || right >= 0; }
 
     [[nodiscard]] tensor::Shape scoreShape() const { return {batch, heads, queries, keys}; }
 };
@@ -78,5 +84,13 @@ struct AttentionGradients
 /// batch × tokens × heads·width as batch × heads × tokens × width, and back.
 [[nodiscard]] Tensor splitHeads(const Tensor& t, std::int64_t heads);
 [[nodiscard]] Tensor joinHeads(const Tensor& t);
+
+/// True for an Attention in which it hangs on its place what a query sees: it is causal, or has a window of keys. Its
+/// queries cannot be computed apart.
+[[nodiscard]] inline bool hangsOnPlaces(const graph::Node& node)
+{
+    return graph::isSet(node, "is_causal") || graph::intAttribute(node, "left_window_size", -1) >= 0 ||
+           graph::intAttribute(node, "right_window_size", -1) >= 0;
+}
 
 } // namespace retro::ops

@@ -256,10 +256,33 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
     alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {positions, ends}));
 }
 
+/// Keys outside the window around the place of each query are not seen.
+void takeWindow(BodyBuilder& body, DotProduct& product)
+{
+    const std::int64_t left = body.intAttribute("left_window_size", -1);
+    const std::int64_t right = body.intAttribute("right_window_size", -1);
+    if (left < 0 && right < 0) {
+        return;
+    }
+    const std::int64_t keys = product.kShape[2];
+    tensor::TensorBuffer seen(DType::Bool, {product.qShape[2], keys});
+    for (std::int64_t i = 0; i < product.qShape[2] * keys; ++i) {
+        const std::int64_t behind = i % keys - (i / keys + product.past); // its own place
+        seen.data<bool>()[i] = (left < 0 || behind >= -left) && (right < 0 || behind <= right);
+    }
+    alsoKeep(body, product, "mask in window", body.constant("window", std::move(seen).freeze()));
+}
+
 } // namespace
 
 base::Result<FunctionBody> attentionBody(BodyBuilder body)
 {
+    const bool hasWindow =
+        body.intAttribute("left_window_size", -1) >= 0 || body.intAttribute("right_window_size", -1) >= 0;
+    if (hasWindow && body.isGiven(AttentionSlot::kLengths)) {
+        return base::inputError(
+            "a window of keys beside nonpad_kv_seqlen is not written out; give a mask in its place");
+    }
     DotProduct product;
     product.q = byHead(body, AttentionSlot::kQuery, "queries", "q_num_heads", product.qShape);
     product.k = byHead(body, AttentionSlot::kKey, "keys", "kv_num_heads", product.kShape);
@@ -273,6 +296,7 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     product.isCausal = body.intAttribute("is_causal", 0) != 0;
     takeMask(body, product);
     takeLengths(body, product);
+    takeWindow(body, product);
     const DotProductValues made = write(body, product);
     const Shape y{product.qShape[0], product.qShape[1], product.qShape[2], product.vShape[3]};
     const bool isFlat = body.shapeOf(AttentionSlot::kQuery).size() == 3;

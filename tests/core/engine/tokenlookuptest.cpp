@@ -175,11 +175,13 @@ std::vector<Lookup> lookups()
          {0, 5, 2, 2, 0}},
         {"through floats that are rounded",
          [](Writer& w, ValueId x) {
-             const ValueId floats = w.node("Cast", "floats", {x}, {{"to", std::int64_t{1}}});
+             const ValueId more = w.node("Add", "more", {x, whole(w, "one", {1}, true)});
+             const ValueId floats = w.node("Cast", "floats", {more}, {{"to", std::int64_t{1}}});
              const ValueId rounded = w.node("Round", "rounded", {w.node("Floor", "floor", {floats})});
              return gathered(w, w.node("Cast", "whole", {rounded}, {{"to", std::int64_t{7}}}));
          },
-         usual, usual},
+         {-1, 4, 1, 1, 2},
+         usual},
         {"rows of an identity matrix",
          [](Writer& w, ValueId x) {
              std::vector<float> eye(kWords * kWords, 0);

@@ -75,6 +75,38 @@ private slots:
         }
     }
 
+    /// A window of keys around the place of each query: three values of 1, 3 and 8, all scores alike.
+    void keysOutsideTheWindowAreNotSeen()
+    {
+        struct Case
+        {
+            std::int64_t left;
+            std::int64_t right;
+            bool isCausal;
+            std::vector<double> expected;
+        };
+        const std::vector<Case> cases{{-1, -1, false, {4, 4, 4}},  {0, 0, false, {1, 3, 8}},
+                                      {1, -1, false, {4, 4, 5.5}}, {-1, 1, false, {2, 4, 4}},
+                                      {1, -1, true, {1, 2, 5.5}},  {0, 9, true, {1, 3, 8}}};
+        const Tensor q = Tensor::zeros(retro::tensor::DType::Float32, {1, 1, kTokens, kWidth});
+        const Tensor v = floats({1, 1, kTokens, kWidth}, {1, 1, 3, 3, 8, 8});
+        for (const Case& one : cases) {
+            AttentionForm form = formOf();
+            form.left = one.left;
+            form.right = one.right;
+            form.isCausal = one.isCausal;
+            const Tensor y = attended(form, q, q, v, {});
+            for (std::size_t row = 0; row < one.expected.size(); ++row) {
+                QCOMPARE(y.at(static_cast<std::int64_t>(row) * kWidth), one.expected[row]);
+            }
+        }
+        AttentionForm behind = formOf(); // two keys come before the first query
+        behind.queries = 1;
+        behind.past = 2;
+        behind.left = 1;
+        QCOMPARE(attended(behind, floats({1, 1, 1, kWidth}, {0, 0}), q, v, {}).at(0), 5.5);
+    }
+
     /// Of an image that is shorter than the queries, the last ones are padding: their keys are not read.
     void paddingBehindTheQueries()
     {
