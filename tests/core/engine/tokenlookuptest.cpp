@@ -397,7 +397,7 @@ private slots:
                 QVERIFY2(one.id != "look-up-one-hot" || !one.detail.starts_with("0 values"), one.detail.c_str());
             }
         }
-        QCOMPARE(checked, 11);
+        QCOMPARE(checked, 13);
     }
 
     void aTokenGetsTheSumOfWhatItChose()
