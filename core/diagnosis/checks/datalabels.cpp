@@ -21,7 +21,7 @@ namespace
 /// With few samples of a class such another meaning is found by chance.
 constexpr double kMostOfOthers = 0.3;
 constexpr double kLeastPerClass = 2.5;
-constexpr double kLabelsOrderBase = 2.8;
+constexpr double kLabelsOrderBase = 2.7;
 
 /// By label: the class that most of its samples get.
 std::map<std::int64_t, std::int64_t> meanings(const Population& all)

@@ -18,7 +18,7 @@ namespace
 constexpr double kMostGained = 0.2;
 constexpr std::size_t kLeastGained = 4;
 constexpr double kLeastRight = 0.6;
-constexpr double kPreparationBase = 2.8;
+constexpr double kPreparationBase = 2.9; // before labels in another order, which exchanged channels look like
 
 void findOtherPreparation(const Facts& facts, Probe& probe)
 {
