@@ -11,6 +11,7 @@
 #include "core/execute/forward.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -118,34 +119,59 @@ std::vector<std::int64_t> labelsOfCard(const std::vector<BatchItem>& items, cons
 namespace
 {
 
-/// Forward passes of one model, bound anew where shapes change.
-class Scorer
+/// Forward passes of a folder's inputs through one model, which is bound anew where shapes change.
+class FolderScores
 {
 public:
-    Scorer(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
-           const std::stop_token& stop)
-        : m_model(model), m_question(question), m_decode(decode), m_stop(stop)
+    FolderScores(const LoadedModel& model, const Question& question, const std::vector<BatchItem>& items,
+                 const PictureDecoder& decode, const std::stop_token& stop, const StageProgress& progress)
+        : m_model(model), m_question(question), m_items(items), m_decode(decode), m_stop(stop), m_progress(progress)
     {}
 
-    /// The row of scores of one sample; empty where the target is none. Errors: of reading it and of its pass.
+    /// How many passes will be made, for progress.
+    void expect(std::size_t passes) { m_all = passes; }
+    /// Scores of one input: the same for all. 0: the target is no row of two scores and more, or not of one length.
+    [[nodiscard]] std::int64_t classes() const { return m_classes.value_or(0); }
+
+    /// The best class of the first `count` inputs, as `question` prepares them; fewer where classes() is 0. Errors: of
+    /// reading an input and of its pass; Cancelled.
+    Result<std::vector<std::int64_t>> bestOf(Question question, std::size_t count)
+    {
+        std::vector<std::int64_t> best;
+        for (std::size_t i = 0; i < count; ++i) {
+            RETRO_CHECK(base::checkStop(m_stop));
+            question.inputs = m_items[i].sources;
+            RETRO_TRY(const std::vector<double> scores, scoresOf(question));
+            const std::int64_t classes = scores.size() < 2 ? 0 : std::ssize(scores);
+            m_classes = m_classes.value_or(classes) == classes ? classes : 0;
+            if (m_classes == 0) {
+                return best;
+            }
+            best.push_back(std::ranges::max_element(scores) - scores.begin());
+            if (m_progress) {
+                m_progress("inputs", ++m_done, m_all);
+            }
+        }
+        return best;
+    }
+
+private:
+    /// The row of scores of one sample; empty where the target is none.
     Result<std::vector<double>> scoresOf(const Question& question)
     {
         RETRO_TRY(const std::vector<Tensor> inputs, readInputs(question, m_model, m_decode));
         RETRO_CHECK(bindFor(inputs));
+        const std::vector<Tensor> own = inPrecision(m_bound->graph(), inputs, precisionOf(m_question, m_model));
         RETRO_TRY(const execute::ForwardResult result,
-                  execute::forward(m_bound, inPrecision(m_bound->graph(), inputs, precisionOf(m_question, m_model)),
-                                   execute::SavePolicy::Nothing, m_stop, {}, std::array{m_target}));
+                  execute::forward(m_bound, own, execute::SavePolicy::Nothing, m_stop, {}, std::array{m_target}));
         const Tensor value = result.value(m_target);
         const bool isRow = value.isValid() && value.rank() > 0 && value.size() == value.shape().back();
         return isRow ? diagnosis::numbersIn(value) : std::vector<double>();
     }
 
-private:
     Result<void> bindFor(const std::vector<Tensor>& inputs)
     {
-        const bool fits =
-            m_bound != nullptr && std::ranges::equal(m_inputs, inputs, {}, &Tensor::shape, &Tensor::shape);
-        if (fits) {
+        if (m_bound != nullptr && std::ranges::equal(m_inputs, inputs, {}, &Tensor::shape, &Tensor::shape)) {
             return {};
         }
         RETRO_TRY(const TargetRequest target, targetOf(m_question, m_model));
@@ -158,11 +184,16 @@ private:
 
     const LoadedModel& m_model;
     const Question& m_question;
+    const std::vector<BatchItem>& m_items;
     const PictureDecoder& m_decode;
     const std::stop_token& m_stop;
+    const StageProgress& m_progress;
     std::shared_ptr<const execute::BoundModel> m_bound;
     std::vector<Tensor> m_inputs; ///< that it was bound for
     base::ValueId m_target;
+    std::optional<std::int64_t> m_classes;
+    std::size_t m_done = 0;
+    std::size_t m_all = 0;
 };
 
 std::vector<std::string> parts(std::string_view list)
@@ -179,82 +210,55 @@ std::vector<std::string> parts(std::string_view list)
 struct OtherWay
 {
     std::string words;
-    std::string option;
     Question question;
+    std::string options{}; ///< that ask for it
 };
 
-/// The usual ways that are others than what is asked for. None where no input is a picture.
-Result<std::vector<OtherWay>> otherWays(const Question& question, const LoadedModel& model, const BatchItem& first)
+/// The options that make one question of another one, as far as pixels are concerned.
+std::string optionsBetween(const Question& asked, const Question& other)
 {
-    std::vector<OtherWay> ways;
-    if (picturesOf(first.sources, *model.graph()).empty()) {
-        return ways;
-    }
-    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
-    RETRO_TRY(const PictureOptions given, pictureOptions(question, card));
-    Question asked = question;
-    setPreparation(given, asked);
-    if (given.channels != "GRAY") {
-        OtherWay swapped{"R and B exchanged", given.channels == "BGR" ? "--channels RGB" : "--channels BGR", asked};
-        swapped.question.channels = given.channels == "BGR" ? "RGB" : "BGR";
-        ways.push_back(std::move(swapped));
-    }
-    for (const diagnosis::UsualChoice& choice : diagnosis::usualChoices()) {
-        OtherWay way{std::string(choice.name), choice.option(), asked};
-        way.question.mean = choice.mean.empty() ? std::vector<std::string>{"none"} : parts(choice.mean);
-        way.question.deviation = choice.mean.empty() ? std::vector<std::string>{"none"} : parts(choice.deviation);
-        way.question.scale = parts(choice.scale);
-        if (given.channels != "GRAY" || choice.mean.find(',') == std::string_view::npos) {
-            ways.push_back(std::move(way));
-        }
-    }
-    OtherWay plain{"numbers from 0 to 1, without mean and std", "--mean none --std none", asked};
-    plain.question.mean = plain.question.deviation = {"none"};
-    plain.question.scale = {"0", "1"};
-    ways.push_back(std::move(plain));
-    return ways;
+    std::string text;
+    const auto add = [&text](const char* option, const std::string& from, const std::string& to) {
+        text += from == to ? std::string() : fmt::format("{}{} {}", text.empty() ? "" : " ", option, to);
+    };
+    const auto list = [](const std::vector<std::string>& numbers) {
+        return fmt::format("{}", fmt::join(numbers, ","));
+    };
+    add("--channels", asked.channels, other.channels);
+    add("--scale", list(asked.scale), list(other.scale));
+    add("--mean", list(asked.mean), list(other.mean));
+    add("--std", list(asked.deviation), list(other.deviation));
+    return text;
 }
 
-/// Passes of a folder, with progress.
-class FolderScores
+/// The usual ways beside `given`, which `asked` says in full.
+std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& given)
 {
-public:
-    FolderScores(Scorer& scorer, const std::vector<BatchItem>& items, const std::stop_token& stop,
-                 const StageProgress& progress)
-        : m_scorer(scorer), m_items(items), m_stop(stop), m_progress(progress)
-    {}
-
-    /// The best class of the first `count` inputs. `classes` takes how many there are; 0 where the target is no row.
-    Result<std::vector<std::int64_t>> bestOf(const Question& question, std::size_t count, std::int64_t& classes)
-    {
-        std::vector<std::int64_t> best;
-        for (std::size_t i = 0; i < count; ++i) {
-            RETRO_CHECK(base::checkStop(m_stop));
-            Question one = question;
-            one.inputs = m_items[i].sources;
-            RETRO_TRY(const std::vector<double> scores, m_scorer.scoresOf(one));
-            classes = std::ssize(scores);
-            if (classes < 2) {
-                classes = 0;
-                return best;
-            }
-            best.push_back(std::ranges::max_element(scores) - scores.begin());
-            if (m_progress) {
-                m_progress("inputs", ++m_done, m_all);
-            }
-        }
-        return best;
+    std::vector<OtherWay> ways;
+    if (given.channels != "GRAY") {
+        ways.push_back({"R and B exchanged", asked});
+        ways.back().question.channels = given.channels == "BGR" ? "RGB" : "BGR";
     }
-    void expect(std::size_t passes) { m_all = passes; }
-
-private:
-    Scorer& m_scorer;
-    const std::vector<BatchItem>& m_items;
-    const std::stop_token& m_stop;
-    const StageProgress& m_progress;
-    std::size_t m_done = 0;
-    std::size_t m_all = 0;
-};
+    std::vector<diagnosis::UsualChoice> choices(diagnosis::usualChoices().begin(), diagnosis::usualChoices().end());
+    choices.push_back({"numbers from 0 to 1, without mean and std"});
+    for (const diagnosis::UsualChoice& choice : choices) {
+        if (given.channels == "GRAY" && choice.mean.find(',') != std::string_view::npos) {
+            continue;
+        }
+        const auto numbers = [](std::string_view list) {
+            return list.empty() ? std::vector<std::string>{"none"} : parts(list);
+        };
+        ways.push_back({std::string(choice.name), asked});
+        ways.back().question.mean = numbers(choice.mean);
+        ways.back().question.deviation = numbers(choice.deviation);
+        ways.back().question.scale = parts(choice.scale);
+    }
+    for (OtherWay& way : ways) {
+        way.options = optionsBetween(asked, way.question);
+    }
+    std::erase_if(ways, [](const OtherWay& way) { return way.options.empty(); }); // what was asked for
+    return ways;
+}
 
 } // namespace
 
@@ -269,24 +273,24 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModel& model,
     for (const BatchItem& item : items) {
         all->files.push_back(item.file.string());
     }
-    const Question asked = completed(question, model.card ? &*model.card : nullptr);
+    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
+    Question asked = completed(question, card);
     std::vector<OtherWay> ways;
-    if (!all->truth.empty()) {
-        RETRO_TRY(ways, otherWays(asked, model, items.front()));
+    if (!all->truth.empty() && !picturesOf(items.front().sources, *model.graph()).empty()) {
+        RETRO_TRY(const PictureOptions given, pictureOptions(asked, card));
+        setPreparation(given, asked);
+        ways = otherWays(asked, given);
     }
-    Scorer scorer(model, asked, decode, stop);
-    FolderScores scores(scorer, items, stop, progress);
+    FolderScores scores(model, asked, items, decode, stop, progress);
     const std::size_t few = std::min(items.size(), kMostOtherwise);
     scores.expect(items.size() + ways.size() * few);
-    RETRO_TRY(all->asGiven.best, scores.bestOf(asked, items.size(), all->classes));
-    if (all->classes == 0) {
-        all->why = "the target is no row of scores of one input";
-        return std::shared_ptr<const Population>(std::move(all));
+    RETRO_TRY(all->asGiven.best, scores.bestOf(asked, items.size()));
+    for (std::size_t i = 0; i < ways.size() && scores.classes() > 0; ++i) {
+        RETRO_TRY(std::vector<std::int64_t> best, scores.bestOf(ways[i].question, few));
+        all->otherwise.push_back({std::move(ways[i].words), std::move(ways[i].options), std::move(best)});
     }
-    for (OtherWay& way : ways) {
-        RETRO_TRY(std::vector<std::int64_t> best, scores.bestOf(way.question, few, all->classes));
-        all->otherwise.push_back({std::move(way.words), std::move(way.option), std::move(best)});
-    }
+    all->classes = scores.classes();
+    all->why = all->classes == 0 ? "the target is no row of scores of one input" : "";
     return std::shared_ptr<const Population>(std::move(all));
 }
 

@@ -572,7 +572,8 @@ def scale_of_a_value_wrong(case):
             if constant.name == chosen.input[1] and constant.name in scales:
                 constant.CopyFrom(onnx.numpy_helper.from_array(
                     (onnx.numpy_helper.to_array(constant) * factor).astype(np.float32), constant.name))
-        case.node = re.escape(chosen.name.removesuffix("_QuantizeLinear"))
+        readers = [n.name for n in nodes if n.input[1] == chosen.input[1]]  # what only moves a value has its scale
+        case.node = "|".join(re.escape(name.removesuffix("_QuantizeLinear")) for name in readers)
     case.edit = edit
     case.node, case.key = ".", "quant|satur|clip|coarse|level|scale"
 

@@ -47,12 +47,9 @@ std::string keysText(const std::vector<bool>& isChosen)
         return fmt::format("{} … {}", keys.front(), keys.back());
     }
     constexpr std::size_t kMostNamed = 4;
-    const std::size_t named = std::min(keys.size(), kMostNamed);
-    const std::string first = fmt::format("{}", fmt::join(keys.begin(), keys.begin() + std::ssize(keys), ", "));
-    return keys.size() <= kMostNamed
-               ? first
-               : fmt::format("{} and {} more", fmt::join(keys.begin(), keys.begin() + static_cast<long>(named), ", "),
-                             keys.size() - named);
+    const std::size_t more = keys.size() - std::min(keys.size(), kMostNamed);
+    keys.resize(keys.size() - more);
+    return fmt::format("{}{}", fmt::join(keys, ", "), more == 0 ? std::string() : fmt::format(" and {} more", more));
 }
 
 /// Which keys each layer hides, as text: '#' for hidden.

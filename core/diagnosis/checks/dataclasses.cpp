@@ -69,7 +69,7 @@ void findClasses(const Facts& facts, Probe& probe)
 const Check dataClasses{"data.classes",
                         "share of inputs that get one class, less the share of those that have it",
                         kMostOfOneClass,
-                        "up to 0.1",
+                        "up to 0.04",
                         Need::Folder | Need::Forward,
                         true,
                         findClasses};

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace retro::diagnosis
 {
@@ -23,30 +25,31 @@ constexpr double kMostOfOthers = 0.3;
 constexpr double kLeastPerClass = 2.5;
 constexpr double kLabelsOrderBase = 2.7;
 
-/// By label: the class that most of its samples get.
+/// By label: the class that its samples get, one for each, those that most samples speak for first; empty where a label
+/// is left without one.
 std::map<std::int64_t, std::int64_t> meanings(const Population& all)
 {
-    std::map<std::int64_t, std::map<std::int64_t, std::size_t>> counts;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> counts;
     for (std::size_t i = 0; i < all.truth.size(); ++i) {
-        ++counts[all.truth[i]][all.asGiven.best[i]];
+        ++counts[{all.truth[i], all.asGiven.best[i]}];
     }
-    std::map<std::int64_t, std::int64_t> most;
-    for (const auto& [label, classes] : counts) {
-        most[label] = std::ranges::max_element(classes, {}, [](const auto& one) { return one.second; })->first;
+    std::vector<std::pair<std::size_t, std::pair<std::int64_t, std::int64_t>>> ranked;
+    for (const auto& [pair, count] : counts) {
+        ranked.emplace_back(count, pair);
     }
-    return most;
+    std::ranges::stable_sort(ranked, std::greater<>(), [](const auto& one) { return one.first; });
+    std::map<std::int64_t, std::int64_t> meaning;
+    std::set<std::int64_t> taken;
+    for (const auto& [count, pair] : ranked) {
+        if (!meaning.contains(pair.first) && taken.insert(pair.second).second) {
+            meaning.emplace(pair);
+        }
+    }
+    const std::set<std::int64_t> labels(all.truth.begin(), all.truth.end());
+    return meaning.size() == labels.size() ? meaning : std::map<std::int64_t, std::int64_t>();
 }
 
-bool isOneToOne(const std::map<std::int64_t, std::int64_t>& meaning)
-{
-    std::set<std::int64_t> classes;
-    for (const auto& [label, meant] : meaning) {
-        classes.insert(meant);
-    }
-    return classes.size() == meaning.size();
-}
-
-/// "class by class one less" where the meaning is a shift; else what the first label that differs means.
+/// "moved by -1 (1 (disc) read as class 0)" where the meaning is a shift; else what the first label that differs means.
 std::string meaningText(const Facts& facts, const std::map<std::int64_t, std::int64_t>& meaning)
 {
     const auto [first, meant] = *meaning.begin();
@@ -62,18 +65,20 @@ std::string meaningText(const Facts& facts, const std::map<std::int64_t, std::in
 void findLabelOrder(const Facts& facts, Probe& probe)
 {
     const Population& all = *facts.sources().population;
-    const std::map<std::int64_t, std::int64_t> meaning = meanings(all);
+    const std::set<std::int64_t> labels(all.truth.begin(), all.truth.end());
     const auto samples = static_cast<double>(all.truth.size());
-    if (meaning.size() < 2 || samples / static_cast<double>(meaning.size()) < kLeastPerClass) {
+    if (labels.size() < 2 || samples / static_cast<double>(labels.size()) < kLeastPerClass) {
         return probe.notRun("there are too few samples of each label");
     }
+    const std::map<std::int64_t, std::int64_t> meaning = meanings(all);
     std::vector<std::int64_t> meant;
     for (const std::int64_t label : all.truth) {
-        meant.push_back(meaning.at(label));
+        const auto at = meaning.find(label);
+        meant.push_back(at == meaning.end() ? label : at->second);
     }
     const std::size_t asGiven = all.asGiven.right(all.truth);
     const std::size_t right = all.asGiven.right(meant);
-    const double gained = isOneToOne(meaning) ? static_cast<double>(right - asGiven) / samples : 0;
+    const double gained = (static_cast<double>(right) - static_cast<double>(asGiven)) / samples;
     const std::string& name = facts.graph().value(facts.pass()->target).name;
     probe.measured(name, gained);
     if (!(gained > kMostOfOthers)) {

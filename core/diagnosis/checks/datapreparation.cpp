@@ -23,7 +23,7 @@ constexpr double kPreparationBase = 2.9; // before labels in another order, whic
 void findOtherPreparation(const Facts& facts, Probe& probe)
 {
     const Population& all = *facts.sources().population;
-    if (all.otherwise.empty()) {
+    if (all.otherwise.empty() || facts.sources().pixels.empty()) {
         return probe.notRun("the inputs are no pictures");
     }
     const Answers* best = nullptr;

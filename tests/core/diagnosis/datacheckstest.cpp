@@ -82,6 +82,8 @@ private slots:
                                       "12 inputs get their class; as given, 0"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosedFolder(twelve(kRight), "data.labels")));
+        moved[4] = moved[8] = moved[1]; // of one label it mistakes two of three
+        QVERIFY(hasAll(firstText(diagnosedFolder(twelve(moved), "data.labels")), {"10 of 12 inputs get their class"}));
         // A model that gives one class has no order of labels.
         QVERIFY(isSilent(diagnosedFolder(twelve(std::vector<std::int64_t>(12, 1)), "data.labels")));
         Population few = twelve(kRight);

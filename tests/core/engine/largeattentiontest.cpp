@@ -28,7 +28,7 @@ Tensor part(const Tensor& t, std::size_t axis, std::int64_t begin, std::int64_t 
 }
 
 /// Relevance of the operands, from all of what comes out.
-std::vector<Tensor> relevanceOf(const Operands& given, const Tensor& mask)
+std::vector<Tensor> relevanceOf(const Operands& given, const Tensor& mask, const Attributes& attributes = {})
 {
     Writer writer;
     std::vector<ValueId> inputs{writer.input("q", given[0].shape()), writer.input("k", given[1].shape()),
@@ -36,7 +36,7 @@ std::vector<Tensor> relevanceOf(const Operands& given, const Tensor& mask)
     if (mask.isValid()) {
         inputs.push_back(writer.constant("mask", mask));
     }
-    writer.output(writer.node("Attention", "attention", inputs, {}, 23));
+    writer.output(writer.node("Attention", "attention", inputs, attributes, 25));
     engine::LoadedModel model;
     model.name = "attention";
     model.rewritten.before = model.rewritten.graph = writer.finish();
@@ -82,8 +82,10 @@ private slots:
         const Tensor k = randomTensor({1, 2, tokens, 8}, 2);
         const Tensor v = randomTensor({1, 2, tokens, 6}, 3);
         ops::AttentionForm form{1, 4, 2, tokens, tokens, 8, 6, 0.35};
-        for (int kind = 0; kind < 5; ++kind) {
+        for (int kind = 0; kind < 6; ++kind) {
             ops::AttentionMask mask;
+            form.left = kind == 5 ? 40 : -1;
+            form.right = kind == 5 ? 3 : -1;
             form.isCausal = kind == 1 || kind == 3;
             form.past = 0;
             form.softcap = kind == 2 ? 2 : 0;
@@ -118,6 +120,26 @@ private slots:
             for (std::size_t slot = 0; slot < 3; ++slot) {
                 QVERIFY(own[slot].bitEqual(part(whole[slot], 1, head, 1)));
             }
+        }
+    }
+
+    // What a query sees hangs on its place, also where scores are carried some queries at a time.
+    void aWindowIsTheMaskOfTheSameKeys()
+    {
+        const std::int64_t tokens = 2100;
+        const Operands all = operands({1, 1, tokens, 4}, {1, 1, tokens, 4});
+        tensor::TensorBuffer seen(DType::Bool, {1, 1, tokens, tokens});
+        for (std::int64_t i = 0; i < tokens * tokens; ++i) {
+            const std::int64_t behind = i % tokens - i / tokens;
+            seen.data<bool>()[i] = behind >= -20 && behind <= 5;
+        }
+        const std::vector<Tensor> masked = relevanceOf(all, std::move(seen).freeze());
+        const std::vector<Tensor> windowed =
+            relevanceOf(all, {}, {{"left_window_size", std::int64_t{20}}, {"right_window_size", std::int64_t{5}}});
+        QCOMPARE(masked.size(), std::size_t{3});
+        QCOMPARE(windowed.size(), std::size_t{3});
+        for (std::size_t slot = 0; slot < 3; ++slot) {
+            QVERIFY(deviation(windowed[slot], masked[slot]) < 1e-5);
         }
     }
 

@@ -153,6 +153,16 @@ Single attention(Attributes attributes, std::vector<Tensor> more = {}, bool isFl
     return single;
 }
 
+/// The same with a window of keys around the place of each query.
+Single windowed(std::int64_t left, std::int64_t right, Attributes attributes, std::vector<Tensor> more = {})
+{
+    attributes["left_window_size"] = left;
+    attributes["right_window_size"] = right;
+    Single single = attention(std::move(attributes), std::move(more));
+    single.opset = 25;
+    return single;
+}
+
 Single fusedAttention(Attributes attributes, std::vector<Tensor> more, std::size_t outputs = 1)
 {
     attributes["num_heads"] = std::int64_t{2};
@@ -179,6 +189,10 @@ std::vector<std::pair<const char*, Single>> attentionCases()
         {"lengths", attention({}, {kNone, kNone, kNone, integers({2}, {2, 0})}, true)},
         {"lengths, causal", attention(causal, {kNone, kNone, kNone, integers({2}, {3, 2})})},
         {"lengths, past", attention(causal, {kNone, past[1], past[2], integers({2}, {5, 4})})},
+        {"window", windowed(1, 0, {})},
+        {"window, causal", windowed(1, -1, causal)},
+        {"window, past", windowed(1, 1, {}, past)},
+        {"window and short choice", windowed(-1, 1, {}, {keep})},
         {"lengths and mask", attention({}, {keep, kNone, kNone, integers({2}, {1, 3})})},
     };
 }
