@@ -22,7 +22,7 @@ ScoreKind scoreKindOf(const graph::Graph& graph, base::ValueId value, std::strin
         return ScoreKind::Probabilities;
     }
     // The softmax of logarithms of probabilities is the probabilities again.
-    const bool isRow = !tail.isValid() || (tail.isMixed && (output || (tail.isLogarithm && !tail.isScaled)));
+    const bool isRow = !tail.isValid() || (tail.isOfLogits() && (output || (tail.isLogarithm && !tail.isScaled)));
     return isRow ? ScoreKind::Logits : ScoreKind::Numbers;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/scoretail.h"
 
+#include "core/graph/attributes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,9 +50,10 @@ constexpr std::array kRising{RisingFunction{"Sigmoid", [](double x) { return 1 /
                              RisingFunction{"Sqrt", [](double x) { return std::sqrt(x); }, true}};
 
 /// What hands its first operand on, but for its type, for rounding and for bounds: in its order, or elsewhere.
-constexpr std::array<std::string_view, 16> kInOrder{
-    "Cast",     "CastLike", "Clip",  "Expand",         "DequantizeLinear", "Dropout", "FakeQuantize", "Flatten",
-    "Identity", "IntQuant", "Quant", "QuantizeLinear", "Reshape",          "Squeeze", "Trunc",        "Unsqueeze"};
+constexpr std::array<std::string_view, 20> kInOrder{
+    "Cast",    "CastLike", "Ceil",     "Clip",     "Expand", "DequantizeLinear", "Dropout", "FakeQuantize",
+    "Flatten", "Floor",    "Identity", "IntQuant", "Quant",  "QuantizeLinear",   "Relu",    "Reshape",
+    "Round",   "Squeeze",  "Trunc",    "Unsqueeze"};
 constexpr std::array<std::string_view, 8> kElsewhere{
     "ArrayFeatureExtractor", "Gather", "GatherElements", "GatherND", "Slice", "Split", "TopK", "Transpose"};
 
@@ -95,8 +98,11 @@ struct Numbers
     double most = 0;
 
     [[nodiscard]] bool areOne() const { return least == most; }
-    /// What is multiplied by them rises everywhere, or falls everywhere.
-    [[nodiscard]] bool areFactors() const { return least * most > 0 && std::isfinite(least) && std::isfinite(most); }
+    /// What is multiplied by them rises, or falls; where one of them is 0, a class is left out.
+    [[nodiscard]] bool areFactors() const
+    {
+        return least * most >= 0 && least + most != 0 && std::isfinite(least) && std::isfinite(most);
+    }
 };
 
 bool isConstant(const Graph& graph, ValueId value)
@@ -120,18 +126,44 @@ std::optional<Numbers> numbersOf(const Graph& graph, ValueId value)
     return numbers;
 }
 
-/// The operand that is handed on where constants bound it, or stand in for some of it: Max, Min, Where, and sums and
-/// means of one operand. Invalid where there is more than one, or none.
-ValueId boundedOperand(const Graph& graph, const Node& node)
+/// The one operand beside constants that bound it, stand in for some of it, or are added to it: of Max, Mean, Min, Sum,
+/// Where. Invalid where there is more than one, or none.
+ValueId operandBesideConstants(const Graph& graph, const Node& node)
 {
-    static constexpr std::array<std::string_view, 5> kBounds{"Max", "Mean", "Min", "Sum", "Where"};
-    if (!node.domain.empty() || !isAmong(kBounds, node.op)) {
+    static constexpr std::array<std::string_view, 5> kJoining{"Max", "Mean", "Min", "Sum", "Where"};
+    if (!node.domain.empty() || !isAmong(kJoining, node.op)) {
         return {};
     }
-    const bool mayBeBounded = node.op != "Mean" && node.op != "Sum";
     std::vector<ValueId> open(node.inputs.begin() + (node.op == "Where" ? 1 : 0), node.inputs.end());
-    std::erase_if(open, [&](ValueId input) { return mayBeBounded && isConstant(graph, input); });
+    std::erase_if(open, [&](ValueId input) { return isConstant(graph, input); });
     return open.size() == 1 ? open.front() : ValueId();
+}
+
+/// Elements over a sum of them all.
+struct Shares
+{
+    ValueId of;              ///< invalid: no shares
+    bool addUpToOne = false; ///< where no element is below 0
+};
+
+/// What is divided by a norm or a sum of all its own elements.
+Shares sharesOf(const Graph& graph, const Node& node)
+{
+    static constexpr std::array<std::string_view, 5> kSums{"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean",
+                                                           "ReduceSum"};
+    if (node.op == "LpNormalization") {
+        return {node.inputs[0], graph::attributeOr<std::int64_t>(node, "p", 2) == 1};
+    }
+    const Node* sum = node.op == "Div" ? nodeOf(graph, node.inputs[1]) : nullptr;
+    while (sum != nullptr && hasItsOperands(*sum) && (isAmong(kInOrder, sum->op) || isAmong(kOfTwo, sum->op))) {
+        const bool isSecond = isConstant(graph, sum->inputs[0]); // a bound, or a small number that is added
+        sum = sum->inputs.size() < 2 || isSecond || isConstant(graph, sum->inputs[1]) || !isAmong(kOfTwo, sum->op)
+                  ? nodeOf(graph, sum->inputs[isSecond ? 1 : 0])
+                  : nullptr;
+    }
+    const bool isItsOwn =
+        sum != nullptr && sum->domain.empty() && isAmong(kSums, sum->op) && sum->inputs[0] == node.inputs[0];
+    return isItsOwn ? Shares{node.inputs[0], sum->op == "ReduceL1" || sum->op == "ReduceSum"} : Shares();
 }
 
 /// The exponential that a value is, or is somewhere (Where).
@@ -157,15 +189,16 @@ ValueId beforeDifference(const Graph& graph, ValueId scores)
 /// their sum; also SOFTMAX_ZERO of ONNX-ML. Invalid where `node` does not end one.
 ValueId writtenSoftmax(const Graph& graph, const Node& node)
 {
+    const Shares shares = sharesOf(graph, node);
     const Node* sum = node.op == "Div" ? makerOf(graph, node.inputs[1], "ReduceSum") : nullptr;
-    const Node* exponential = sum == nullptr ? nullptr : exponentialOf(graph, sum->inputs[0]);
+    const ValueId summed = shares.addUpToOne ? shares.of : sum != nullptr ? sum->inputs[0] : ValueId();
+    const Node* exponential = exponentialOf(graph, summed);
     if (exponential == nullptr) {
         return {};
     }
     const Node* others = makerOf(graph, node.inputs[0], "Add");
-    const bool isShare =
-        node.inputs[0] == sum->inputs[0] ||
-        (others != nullptr && std::ranges::find(others->inputs, sum->inputs[0]) != others->inputs.end());
+    const bool isShare = node.inputs[0] == summed ||
+                         (others != nullptr && std::ranges::find(others->inputs, summed) != others->inputs.end());
     const Node* difference = makerOf(graph, exponential->inputs[0], "Sub");
     const ValueId scores = difference == nullptr ? exponential->inputs[0] : difference->inputs[0];
     return isShare ? scores : ValueId();
@@ -199,6 +232,39 @@ ValueId writtenLogSoftmax(const Graph& graph, const Node& node)
     return summed.isValid() && beforeDifference(graph, summed) == scores ? scores : ValueId();
 }
 
+/// 1 where no element of a value is below 0, -1 where none is above, 0 where that is not known.
+int signOf(const Graph& graph, ValueId value)
+{
+    static constexpr std::array<std::string_view, 8> kPositive{"Abs",     "Exp",     "HardSigmoid", "Relu",
+                                                               "Sigmoid", "Softmax", "Softplus",    "Sqrt"};
+    static constexpr std::array<std::string_view, 2> kAtMostOne{"Sigmoid", "Softmax"};
+    const Node* node = nodeOf(graph, value);
+    int sign = 1;
+    bool isOfLogarithm = false;
+    while (node != nullptr && hasItsOperands(*node)) {
+        const bool isOne = writtenSoftmax(graph, *node).isValid() || isAmong(kAtMostOne, node->op);
+        if (isOne || (!isOfLogarithm && isAmong(kPositive, node->op))) {
+            return isOfLogarithm ? -sign : sign;
+        }
+        if (!isOfLogarithm && (node->op == "LogSoftmax" || writtenLogSoftmax(graph, *node).isValid())) {
+            return -sign;
+        }
+        const bool isFactor = node->op == "Mul" || node->op == "Div";
+        const std::optional<Numbers> factors =
+            isFactor && !isOfLogarithm ? numbersOf(graph, node->inputs[1]) : std::nullopt;
+        const bool goesOn = isAmong(kInOrder, node->op) || isAmong(kElsewhere, node->op) ||
+                            (factors && factors->areFactors()) ||
+                            (!isOfLogarithm && (node->op == "Neg" || node->op == "Log" || node->op == "Reciprocal"));
+        if (!goesOn) {
+            return 0;
+        }
+        isOfLogarithm = isOfLogarithm || node->op == "Log";
+        sign = node->op == "Neg" || (factors && factors->least < 0) ? -sign : sign;
+        node = nodeOf(graph, node->inputs.front());
+    }
+    return 0;
+}
+
 /// The walk from a result to the scores.
 class TailWalk
 {
@@ -222,15 +288,56 @@ private:
             return false;
         }
         if (isAmong(kInOrder, node.op) || isAmong(kElsewhere, node.op) || reducesNothing(m_graph, node, m_value)) {
-            m_keepsOrder = m_keepsOrder && !isAmong(kElsewhere, node.op);
+            const auto* order = graph::attributeOf<std::vector<std::int64_t>>(node, "perm");
+            const bool turns =
+                node.op == "Transpose" && order != nullptr && *order == std::vector<std::int64_t>{0, 2, 1};
+            m_isTurned = m_isTurned != turns;
+            m_keepsOrder = m_keepsOrder && (turns || !isAmong(kElsewhere, node.op));
             m_value = node.inputs.front();
             return true;
         }
-        if (const ValueId bounded = boundedOperand(m_graph, node); bounded.isValid()) {
-            m_value = bounded;
+        if (const ValueId operand = operandBesideConstants(m_graph, node); operand.isValid()) {
+            stepJoined(node, operand);
             return true;
         }
-        return node.domain.empty() && (stepSoftmax(node) || stepFunction(node) || stepPower(node) || stepNumber(node));
+        return node.domain.empty() &&
+               (stepSoftmax(node) || stepShare(node) || stepFunction(node) || stepPower(node) || stepNumber(node));
+    }
+
+    /// Goes on to the one operand beside constants. Those of a sum are added, and a mean divides.
+    void stepJoined(const Node& node, ValueId operand)
+    {
+        const bool isMean = node.op == "Mean";
+        const double count = isMean ? static_cast<double>(node.inputs.size()) : 1;
+        double sum = 0;
+        for (const ValueId input : isMean || node.op == "Sum" ? node.inputs : std::vector<ValueId>()) {
+            const std::optional<Numbers> numbers = numbersOf(m_graph, input);
+            const bool isSame = input == operand || (numbers && numbers->areOne());
+            sum += input == operand ? 0 : isSame ? numbers->least : std::numeric_limits<double>::quiet_NaN();
+            m_ranksSame = m_ranksSame && isSame;
+            m_isScaled = m_isScaled || input != operand;
+        }
+        m_functions.emplace_back([sum, count](double x) { return (x + sum) / count; });
+        m_value = operand;
+    }
+
+    /// Shares of a whole, and differences from the largest element: all scores of a row are in each of them.
+    bool stepShare(const Node& node)
+    {
+        const Shares shares = sharesOf(m_graph, node);
+        const ValueId whole = shares.of;
+        const ValueId before = whole.isValid() || node.op != "Sub" ? whole : beforeDifference(m_graph, m_value);
+        if (!before.isValid() || before == m_value) {
+            return false;
+        }
+        m_isShared = true;
+        m_isScaled = m_isScaled || (whole.isValid() && !shares.addUpToOne);
+        m_logarithms += whole.isValid() ? 0 : 1;
+        m_value = before;
+        if (!whole.isValid() || signOf(m_graph, whole) != 0) {
+            found(whole.isValid() ? "Share" : "Difference");
+        }
+        return true;
     }
 
     /// A softmax ends the walk: its rows are scores.
@@ -265,13 +372,19 @@ private:
         return true;
     }
 
-    /// 1/x and -x; the latter in front of the other functions only where scores rise by it.
+    /// 1/x, -x, and |x| of what is never above 0 (of what is never below, it hands on); -x in front of the other
+    /// functions only where scores rise by it.
     bool stepFall(const Node& node)
     {
-        if (node.op != "Neg" && node.op != "Reciprocal") {
-            return false;
+        const int sign = node.op == "Abs" ? signOf(m_graph, node.inputs.front()) : 0;
+        if (sign > 0) {
+            m_value = node.inputs.front();
+            return true;
         }
-        const bool isNegative = node.op == "Neg";
+        if (sign == 0 && node.op != "Neg" && node.op != "Reciprocal") {
+            return stepLeaky(node);
+        }
+        const bool isNegative = node.op != "Reciprocal";
         m_functions.emplace_back([isNegative](double x) { return isNegative ? -x : 1 / x; });
         m_value = node.inputs.front();
         m_rises = !m_rises;
@@ -279,22 +392,32 @@ private:
         return true;
     }
 
-    /// A number that never falls below 0.
-    [[nodiscard]] bool isPositive(ValueId value) const
+    /// LeakyRelu, and PRelu by one slope above 0: they keep the sign.
+    bool stepLeaky(const Node& node)
     {
-        static constexpr std::array<std::string_view, 7> kPositive{"Exp",     "HardSigmoid", "Relu", "Sigmoid",
-                                                                   "Softmax", "Softplus",    "Sqrt"};
-        const Node* node = nodeOf(m_graph, value);
-        while (node != nullptr && hasItsOperands(*node) &&
-               (isAmong(kInOrder, node->op) || isAmong(kElsewhere, node->op))) {
-            node = nodeOf(m_graph, node->inputs.front());
+        const std::optional<Numbers> slopes =
+            node.op == "PRelu" && node.inputs.size() > 1 ? numbersOf(m_graph, node.inputs[1]) : std::nullopt;
+        const bool isOne = slopes && slopes->areOne();
+        const double slope = isOne ? slopes->least : floatAttribute(node, "alpha", 0.01);
+        if ((node.op != "LeakyRelu" && !isOne) || slope <= 0) {
+            return false;
         }
-        return node != nullptr && (isAmong(kPositive, node->op) || writtenSoftmax(m_graph, *node).isValid());
+        m_functions.emplace_back([slope](double x) { return x < 0 ? slope * x : x; });
+        m_value = node.inputs.front();
+        return true;
     }
 
-    /// A power of what is positive, and odd powers; x·x is one, too.
+    /// A power of what has one sign, and odd powers; x·x is one, too. Of a number, with the score as its exponent.
     bool stepPower(const Node& node)
     {
+        const std::optional<Numbers> base = node.op == "Pow" ? numbersOf(m_graph, node.inputs[0]) : std::nullopt;
+        if (base && base->areOne() && base->least > 0 && base->least != 1 && node.inputs.size() > 1) {
+            m_functions.emplace_back([number = base->least](double x) { return std::pow(number, x); });
+            m_rises = m_rises == (base->least > 1);
+            m_value = node.inputs[1];
+            found("Exp");
+            return true;
+        }
         const bool isSquare = node.op == "Mul" && node.inputs[0] == node.inputs[1];
         const std::optional<Numbers> given =
             node.op == "Pow" && node.inputs.size() > 1 ? numbersOf(m_graph, node.inputs[1]) : std::nullopt;
@@ -302,11 +425,13 @@ private:
             return false;
         }
         const double exponent = isSquare ? 2 : given->least;
-        if (std::fmod(std::abs(exponent), 2) != 1 && !isPositive(node.inputs.front())) {
+        const bool isOdd = std::fmod(std::abs(exponent), 2) == 1;
+        const int sign = isOdd ? 1 : signOf(m_graph, node.inputs.front());
+        if (sign == 0) {
             return false;
         }
         m_functions.emplace_back([exponent](double x) { return std::pow(x, exponent); });
-        m_rises = m_rises == (exponent > 0);
+        m_rises = m_rises == (exponent * sign > 0);
         m_isScaled = true;
         m_value = node.inputs.front();
         takeBack();
@@ -330,7 +455,7 @@ private:
             const bool staysZero = x == 0 && isSecond && (op == "Mul" || op == "Div");
             return staysZero ? 0 : numberStep(op, x, number, isSecond);
         });
-        const bool turns = (isFactor && numbers->most < 0) != (!second && (node.op == "Sub" || node.op == "Div"));
+        const bool turns = (isFactor && numbers->least < 0) != (!second && (node.op == "Sub" || node.op == "Div"));
         m_rises = m_rises != turns;
         m_isScaled = true;
         m_ranksSame = m_ranksSame && numbers->areOne();
@@ -367,8 +492,10 @@ private:
     {
         m_tail.functions.push_back(std::move(name));
         m_tail.isLogarithm = m_logarithms > 0;
+        m_tail.isMixed = m_tail.isMixed || m_isShared;
         m_tail.isScaled = m_isScaled;
-        m_tail.keepsOrder = m_keepsOrder;
+        m_tail.keepsOrder = m_keepsOrder && !m_isTurned;
+        m_tail.isTurned = m_keepsOrder && m_isTurned;
         m_tail.ranksSame = m_ranksSame;
         takeScores();
     }
@@ -394,24 +521,41 @@ private:
     std::vector<std::function<double(double)>> m_functions; // from the result to the scores
     std::size_t m_kept = 0;                                 // of them, up to the scores
     int m_logarithms = 0;
+    bool m_isShared = false;
     bool m_isScaled = false;
     bool m_keepsOrder = true;
+    bool m_isTurned = false;
     bool m_ranksSame = true;
     bool m_rises = true;
 };
 
 } // namespace
 
+bool ScoreTail::isSoftmax() const
+{
+    return std::ranges::any_of(functions, [](const auto& name) { return name == "Softmax" || name == "LogSoftmax"; });
+}
+
+bool ScoreTail::isOfLogits() const
+{
+    return isSoftmax() || std::ranges::find(functions, "Difference") != functions.end();
+}
+
 bool ScoreTail::isProbability() const
 {
-    return !isScaled && rises && (isMixed ? !isLogarithm : functions.size() == 1 && functions.front() == "Sigmoid");
+    const bool isPlain = !isScaled && rises && !isLogarithm;
+    return isPlain && (isSoftmax() || (!isMixed && functions.size() == 1 && functions.front() == "Sigmoid"));
 }
 
 std::string ScoreTail::words() const
 {
     const std::string_view last = functions.empty() ? std::string_view() : std::string_view(functions.back());
-    const std::string_view inner = isMixed ? "a softmax" : last == "Sigmoid" ? "a sigmoid" : last;
-    if (isLogarithm && (isMixed || last == "Sigmoid")) {
+    const std::string_view inner = isSoftmax()            ? "a softmax"
+                                   : last == "Difference" ? "a difference from the largest score"
+                                   : isMixed              ? "a share of the sum of all scores"
+                                   : last == "Sigmoid"    ? "a sigmoid"
+                                                          : last;
+    if (isLogarithm && (isSoftmax() || last == "Sigmoid")) {
         return fmt::format("the logarithm of {}", inner);
     }
     return std::string(inner);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for. So does a
-// GatherND by one index at each place.
+// A product of one-hot rows and a matrix picks rows of the matrix: it becomes the look-up that it stands for, also
+// where it is written as a sum of products. So does a GatherND by one index at each place.
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementmap.h"
@@ -54,9 +54,12 @@ struct OneHotRows
 /// A linear layer without a bias of its own, as rows of a table.
 struct TableLayer
 {
-    Tensor table;          ///< columns of the one-hot rows × width
-    ValueId bias;          ///< of a Gemm; invalid without one
-    bool isTurned = false; ///< the weight is width × columns
+    ValueId rows;            ///< the operand that has the rows
+    ValueId weight;          ///< the constant that has the table
+    Tensor table;            ///< columns of the one-hot rows × width
+    ValueId bias;            ///< of a Gemm; invalid without one
+    bool isTurned = false;   ///< the weight is width × columns
+    std::int64_t behind = 0; ///< axes of one element behind the columns of the rows
 };
 
 class OneHotLookups
@@ -101,11 +104,12 @@ private:
 
     void tryAt(NodeId id)
     {
-        const std::optional<TableLayer> layer = layerOf(m_draft.node(id));
+        const std::optional<TableLayer> product = layerOf(m_draft.node(id));
+        const std::optional<TableLayer> layer = product ? product : summedLayerOf(m_draft.node(id));
         if (!layer) {
             return;
         }
-        const ValueId operand = m_draft.node(id).inputs[0];
+        const ValueId operand = layer->rows;
         std::optional<OneHotRows> rows = rowsOf(operand);
         ValueId shape; // of a Reshape between, which leaves the last axis
         if (!rows && isMadeBy(operand, "Reshape")) {
@@ -115,7 +119,7 @@ private:
                                 extents.at(extents.size() - 1) == static_cast<double>(layer->table.shape()[0]);
             rows = isKept ? rowsOf(makerOf(operand)->inputs[0]) : std::nullopt;
         }
-        if (rows && rows->behind == 0 && rows->columns == layer->table.shape()[0]) {
+        if (rows && rows->behind == layer->behind && rows->columns == layer->table.shape()[0]) {
             replace(id, *rows, *layer, shape);
         }
     }
@@ -279,7 +283,58 @@ private:
         if (!ops::algebra::allFinite(table.to(DType::Float64))) { // 0 · ∞ is no 0
             return std::nullopt;
         }
-        return TableLayer{std::move(table), node.inputs.size() > 2 ? node.inputs[2] : ValueId(), *turned};
+        const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : ValueId();
+        return TableLayer{node.inputs[0], node.inputs[1], std::move(table), bias, *turned, 0};
+    }
+
+    /// A product that is written out: ReduceSum over the columns of rows · table, or of Where(rows, table, 0), in which
+    /// the rows have an axis of one element behind their columns.
+    [[nodiscard]] std::optional<TableLayer> summedLayerOf(const Node& node)
+    {
+        const bool isSum = node.domain.empty() && node.op == "ReduceSum" && intAttribute(node, "keepdims", 1) == 0;
+        const Node* const product = isSum ? makerOf(node.inputs[0]) : nullptr;
+        const bool isChoosing =
+            product != nullptr && isMadeBy(node.inputs[0], "Where") && isNumber(product->inputs[2], 0);
+        const auto whole = product != nullptr ? m_shapes.of(node.inputs[0]) : std::nullopt;
+        if ((!isChoosing && !isMadeBy(node.inputs[0], "Mul")) || !whole || !sumsOverLastButOne(node, whole->size())) {
+            return std::nullopt;
+        }
+        const bool isTableFirst = !isChoosing && m_draft.isConstant(product->inputs[0]);
+        TableLayer layer{
+            product->inputs[isTableFirst ? 1 : 0], product->inputs[isTableFirst ? 0 : 1], {}, {}, false, 1};
+        const auto rows = m_shapes.of(layer.rows);
+        Tensor table = m_draft.isConstant(layer.weight) ? m_draft.value(layer.weight).constant.contiguous() : Tensor();
+        while (table.isValid() && table.rank() > 2 && table.shape().front() == 1) {
+            table = table.reshaped({table.shape().begin() + 1, table.shape().end()});
+        }
+        if (!rows || rows->size() != whole->size() || !isOne(rows->back()) || !table.isValid() || table.rank() != 2 ||
+            !tensor::isFloating(table.dtype()) || !ops::algebra::allFinite(table.to(DType::Float64))) {
+            return std::nullopt;
+        }
+        while (isMadeBy(layer.rows, "Cast")) {
+            layer.rows = makerOf(layer.rows)->inputs[0];
+        }
+        if (isMadeBy(layer.rows, "Unsqueeze")) { // the axis of one element
+            layer.rows = makerOf(layer.rows)->inputs[0];
+            layer.behind = 0;
+            const auto inner = m_shapes.of(layer.rows);
+            if (!inner || inner->size() + 1 != whole->size()) {
+                return std::nullopt;
+            }
+        }
+        layer.table = std::move(table);
+        return layer;
+    }
+
+    [[nodiscard]] bool sumsOverLastButOne(const Node& sum, std::size_t rank) const
+    {
+        const bool isOperand = sum.inputs.size() > 1 && sum.inputs[1].isValid();
+        const std::vector<std::int64_t> axes =
+            !isOperand                          ? graph::attributeOr<std::vector<std::int64_t>>(sum, "axes", {})
+            : m_draft.isConstant(sum.inputs[1]) ? ops::integersOf(m_draft.value(sum.inputs[1]).constant)
+                                                : std::vector<std::int64_t>();
+        return axes.size() == 1 && rank > 2 &&
+               (axes.front() == -2 || axes.front() == static_cast<std::int64_t>(rank) - 2);
     }
 
     /// Whether a product of rows by a matrix reads it as width × columns; nothing of other nodes. An Einsum is one that
@@ -525,12 +580,17 @@ private:
              false});
     }
 
-    void replace(NodeId id, const OneHotRows& rows, const TableLayer& layer, ValueId reshape)
+    void replace(NodeId id, OneHotRows rows, const TableLayer& layer, ValueId reshape)
     {
         const Node product = m_draft.node(id);
-        const ValueId weight = product.inputs[1];
+        const ValueId weight = layer.weight;
+        if (rows.behind > 0) {
+            rows.numbers = withoutAxis(product, rows.numbers, -1);
+            rows.behind = 0;
+        }
         const DType type = m_draft.value(weight).dtype;
-        const ValueId table = layer.isTurned ? m_draft.addConstant(product.name + "/table", layer.table, type) : weight;
+        const bool isAsItIs = !layer.isTurned && m_draft.value(weight).constant.rank() == 2;
+        const ValueId table = isAsItIs ? weight : m_draft.addConstant(product.name + "/table", layer.table, type);
         Node last = gatherOf(product, rows, table);
         const auto goOn = [&](const std::string& op, ValueId with) {
             const ValueId made = m_draft.addResult(product.name + "/rows", type);

@@ -23,11 +23,12 @@ constexpr std::int64_t kMostSigmoidValues = 64;
 std::string meaningOf(const ops::ScoreTail& tail)
 {
     if (tail.isLogarithm || !tail.rises) {
-        return tail.isLogarithm ? "A logarithm of probabilities is 0 at most, and nearest to 0 where the model is "
+        return tail.isLogarithm ? "It is 0 at most, and nearest to 0 where the model is "
                                   "surest: what speaks for a class gets negative relevance."
                                 : "It falls where the score rises: what speaks for the score gets negative relevance.";
     }
-    return tail.isMixed ? "A softmax mixes all classes and is flat near 1: gradients vanish, classes look alike."
+    return tail.isSoftmax() ? "A softmax mixes all classes and is flat near 1: gradients vanish, classes look alike."
+           : tail.isMixed   ? "All scores of a row are in it: it rises, too, where the others fall."
            : tail.isProbability() ? "A sigmoid is flat near 0 and 1: gradients vanish there."
                                   : "Its sign and size are not those of the score.";
 }

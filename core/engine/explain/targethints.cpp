@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace retro::engine
 {
@@ -23,12 +24,18 @@ std::string targetOfScores(const execute::BoundModel& model, const ResolvedTarge
 {
     const base::ValueId operand = tail.scores;
     const tensor::Shape& shape = model.typeOf(operand).shape;
-    const bool isElement = tail.keepsOrder && target.index.size() == 1 && target.index.front() >= 0;
+    const bool isElement = (tail.keepsOrder || tail.isTurned) && target.index.size() == 1 && target.index.front() >= 0;
     const bool isOne = isElement && shape.size() == 2;
     const std::vector<std::string> axes = trace::axisNames(model.graph(), operand, shape.size());
-    if (isElement && shape == model.typeOf(target.value).shape && trace::isDense(axes, shape)) {
+    tensor::Shape result = model.typeOf(target.value).shape;
+    std::int64_t position = isElement ? target.index.front() : 0;
+    if (tail.isTurned && result.size() == 3) {
+        position = position % result[2] * result[1] + position / result[2];
+        std::swap(result[1], result[2]);
+    }
+    if (isElement && shape == result && trace::isDense(axes, shape)) {
         return fmt::format("--target '{}:{}'", model.graph().value(operand).name,
-                           trace::placeCode(axes, shape, target.index.front()));
+                           trace::placeCode(axes, shape, position));
     }
     return fmt::format("--target '{}{}'", model.graph().value(operand).name,
                        isOne ? fmt::format(":0,{}", target.index.front()) : "[:i,j,…]");
@@ -69,7 +76,8 @@ std::string whyMisleading(const ops::ScoreTail& tail, const ResolvedTarget& targ
                "relevance";
     }
     if (tail.isMixed) {
-        return "a probability goes up when the scores of other classes go down, and its relevance mixes both";
+        return fmt::format("{} goes up when the scores of other classes go down, and its relevance mixes both",
+                           tail.isSoftmax() ? "a probability" : "a share");
     }
     for (std::size_t i = 0; i < target.index.size(); ++i) {
         if (target.index[i] < 0 || !tail.turnsSign(target.logit[i])) {

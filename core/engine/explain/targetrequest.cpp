@@ -14,6 +14,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace retro::engine
@@ -237,6 +238,18 @@ bool choosesSame(const TargetRequest& request, const ops::ScoreTail& tail, const
            searchedAxes(request, shape) <= 1;
 }
 
+/// The axes of a value: their names and extents.
+using NamedAxes = std::vector<std::pair<std::string, std::int64_t>>;
+NamedAxes namedAxes(const graph::Graph& graph, base::ValueId value, const tensor::Shape& shape)
+{
+    const std::vector<std::string> names = trace::axisNames(graph, value, shape.size());
+    NamedAxes axes;
+    for (std::size_t axis = 0; axis < names.size(); ++axis) {
+        axes.emplace_back(names[axis], shape[axis]);
+    }
+    return axes;
+}
+
 /// The scores of a default target, where it is a result of some; else the target itself.
 base::ValueId scoresOf(const TargetRequest& request, const execute::BoundModel& model, base::ValueId target,
                        std::string* note)
@@ -244,14 +257,18 @@ base::ValueId scoresOf(const TargetRequest& request, const execute::BoundModel& 
     const graph::Graph& graph = model.graph();
     const ops::ScoreTail tail = request.atScores ? ops::scoreTail(graph, target) : ops::ScoreTail();
     const bool isComputed = tail.isValid() && !isInputAsItIs(graph, tail.scores) && model.isTracked(tail.scores);
-    if (!isComputed || !tail.keepsOrder || !tail.rises) {
+    const bool isTurned = tail.isTurned && request.kind != TargetRequest::Kind::Element;
+    if (!isComputed || (!tail.keepsOrder && !isTurned) || !tail.rises) {
         return target;
     }
     const tensor::Shape& shape = model.typeOf(target).shape;
     const ops::TensorType& scores = model.typeOf(tail.scores);
-    const bool hasSameAxes = scores.shape == shape && trace::axisNames(graph, tail.scores, shape.size()) ==
-                                                          trace::axisNames(graph, target, shape.size());
-    if (!hasSameAxes || !tensor::isFloating(scores.dtype) || !choosesSame(request, tail, shape)) {
+    NamedAxes here = namedAxes(graph, target, shape);
+    if (isTurned && here.size() == 3) {
+        std::swap(here[1], here[2]);
+    }
+    if (here != namedAxes(graph, tail.scores, scores.shape) || !tensor::isFloating(scores.dtype) ||
+        !choosesSame(request, tail, shape)) {
         return target;
     }
     if (note != nullptr) {

@@ -228,6 +228,18 @@ Written writeFusedProduct(FunctionWriter& body)
     return true;
 }
 
+/// That of the standard.
+Written writeTriangle(FunctionWriter& body)
+{
+    FunctionWriter::Names operands{body.operand(0)};
+    if (body.isGiven(1)) {
+        operands.push_back(body.operand(1));
+    }
+    body.output(0, body.add("Trilu", operands, body.pick({"upper"})));
+    return true;
+}
+
+constexpr std::array kTriangleAttributes{AttributeSpec{"upper", AttributeKind::Int}};
 constexpr std::array kFusedConvolutionAttributes{
     AttributeSpec{"activation", AttributeKind::Text}, AttributeSpec{"activation_params", AttributeKind::Floats},
     AttributeSpec{"auto_pad", AttributeKind::Text},   AttributeSpec{"dilations", AttributeKind::Ints},
@@ -267,6 +279,7 @@ std::span<const KnownFunction> fusedLayerFunctions()
                       writeFusedProduct},
         KnownFunction{kDomain, "TransposeMatMul", "Transpose, MatMul, Mul", 2, 2, 1, kFusedProductAttributes,
                       writeFusedProduct},
+        KnownFunction{kDomain, "Trilu", "Trilu", 1, 2, 1, kTriangleAttributes, writeTriangle},
     };
     return kFunctions;
 }

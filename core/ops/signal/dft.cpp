@@ -20,12 +20,12 @@ using tensor::Shape;
 
 /// Fourier transform along one axis of a tensor whose last axis is real and imaginary part: linear. One-sided and
 /// inverse, it makes a real signal of the first half of its spectrum.
-class Dft final : public Operator<Differentiable>, public LinearOperands
+class Dft final : public Operator<Differentiable>, public LinearOperands, public FourierRows
 {
 public:
     Dft(TensorType output, Shape operand, std::size_t axis, const FourierForm& form)
-        : Operator(std::move(output)), m_operand(std::move(operand)), m_axis(axis),
-          m_matrix(fourierMatrix(m_outputTypes[0].dtype, form))
+        : Operator(std::move(output)), FourierRows(fourierMatrix(m_outputTypes[0].dtype, form)),
+          m_operand(std::move(operand)), m_axis(axis)
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
@@ -33,6 +33,7 @@ public:
         return {multiplied(operands[0], m_matrix, m_outputTypes[0].shape)};
     }
     [[nodiscard]] bool isLinearIn(std::size_t slot) const override { return slot == 0; }
+    [[nodiscard]] std::size_t axis() const override { return m_axis; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t) const override
@@ -63,7 +64,6 @@ private:
 
     Shape m_operand;
     std::size_t m_axis;
-    Tensor m_matrix;
 };
 
 base::Result<std::size_t> transformAxis(const BindContext& context)

@@ -3,6 +3,8 @@
 
 #include "core/tensor/tensor.h"
 
+#include <utility>
+
 namespace retro::ops
 {
 
@@ -25,5 +27,20 @@ inline constexpr std::int64_t kMaxTransform = 8192;
 
 /// (signal·components) × (bins·resultComponents), so that rows of signals times it are rows of spectra.
 [[nodiscard]] tensor::Tensor fourierMatrix(tensor::DType type, const FourierForm& form);
+
+/// What the Fourier transforms of an operator multiply rows of signals by.
+class FourierRows
+{
+public:
+    explicit FourierRows(tensor::Tensor matrix) : m_matrix(std::move(matrix)) {}
+    virtual ~FourierRows() = default;
+    /// As fourierMatrix() makes it.
+    [[nodiscard]] const tensor::Tensor& matrix() const { return m_matrix; }
+    /// The axis that is transformed; of overlapping frames, which have none, 0.
+    [[nodiscard]] virtual std::size_t axis() const { return 0; }
+
+protected:
+    tensor::Tensor m_matrix;
+};
 
 } // namespace retro::ops

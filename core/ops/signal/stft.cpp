@@ -29,11 +29,11 @@ struct Frames
 };
 
 /// Fourier transforms of overlapping frames, each times a window (operand 2): linear in the signal.
-class Stft final : public Operator<Differentiable>
+class Stft final : public Operator<Differentiable>, public FourierRows
 {
 public:
     Stft(TensorType output, const Frames& frames)
-        : Operator(std::move(output)), m_frames(frames), m_matrix(fourierMatrix(m_outputTypes[0].dtype, frames.form))
+        : Operator(std::move(output)), FourierRows(fourierMatrix(m_outputTypes[0].dtype, frames.form)), m_frames(frames)
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
@@ -103,7 +103,6 @@ private:
     }
 
     Frames m_frames;
-    Tensor m_matrix;
 };
 
 /// frame_length, else the length of the window.

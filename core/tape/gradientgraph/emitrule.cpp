@@ -52,7 +52,7 @@ const EmitRule* findEmitRule(std::string_view op)
 {
     for (const auto& rules :
          std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(), resampleRules(), shapeRules(),
-                    padRules(), einsumRules(), indexRules(), selectRules(), reductionRules()}) {
+                    padRules(), signalRules(), einsumRules(), indexRules(), selectRules(), reductionRules()}) {
         const auto at = std::ranges::find(rules, op, &EmitRule::op);
         if (at != rules.end()) {
             return &*at;

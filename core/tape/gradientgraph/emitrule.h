@@ -108,6 +108,7 @@ inline constexpr std::int64_t kBoolType = 9; ///< `to` of Cast: TensorProto.Data
 [[nodiscard]] std::span<const EmitRule> selectRules();
 [[nodiscard]] std::span<const EmitRule> shapeRules();
 [[nodiscard]] std::span<const EmitRule> padRules();
+[[nodiscard]] std::span<const EmitRule> signalRules();
 [[nodiscard]] std::span<const EmitRule> einsumRules();
 [[nodiscard]] std::span<const EmitRule> reductionRules();
 

@@ -105,6 +105,25 @@ void addMore(Cases& all)
         all.push_back({isExclusive != 0 ? "CumSum, exclusive" : "CumSum",
                        {"CumSum", {{2, 4}}, {Tensor::scalar<std::int64_t>(1)}, {{"exclusive", isExclusive}}}});
     }
+    const auto addTransform = [&all](const char* how, const Shape& shape, const std::vector<Tensor>& length,
+                                     std::int64_t axis, std::int64_t isInverse, std::int64_t isOneSided) {
+        all.push_back(
+            {std::string("DFT ") + how,
+             {"DFT", {shape}, length, {{"axis", axis}, {"inverse", isInverse}, {"onesided", isOneSided}}, 1, 17}});
+    };
+    addTransform("one-sided", {2, 7, 1}, {}, 1, 0, 1);
+    addTransform("inverse, inside", {2, 5, 3, 2}, {}, 1, 1, 0);
+    addTransform("filled up", {2, 3, 5, 2}, {Tensor::scalar<std::int64_t>(8)}, 2, 0, 0);
+    addTransform("cut off", {2, 6, 1}, {Tensor::scalar<std::int64_t>(4)}, 1, 0, 0);
+    for (const std::int64_t parts : {1, 2}) {
+        all.push_back({parts == 1 ? "STFT" : "STFT, complex",
+                       {"STFT",
+                        {{2, 21, parts}},
+                        {Tensor::scalar<std::int64_t>(3), drawn({6}, 5)},
+                        {{"onesided", std::int64_t{2} - parts}},
+                        1,
+                        17}});
+    }
     all.push_back({"Einsum", {"Einsum", {{2, 3, 4}, {2, 4, 5}}, {}, {{"equation", std::string("bij, bjk -> bik")}}}});
     all.push_back(
         {"Einsum, moved", {"Einsum", {{2, 3}, {3, 4}, {4, 2}}, {}, {{"equation", std::string("ab,bc,ca->ac")}}}});

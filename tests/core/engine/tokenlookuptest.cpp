@@ -82,6 +82,13 @@ ValueId columnOf(Writer& writer, ValueId tokens, std::int64_t axis)
     return writer.node("Unsqueeze", "column", {tokens, whole(writer, "axes", {axis})});
 }
 
+/// The sum over the last axis but one.
+ValueId summed(Writer& writer, ValueId products)
+{
+    return writer.node("ReduceSum", "rows", {products, whole(writer, "columns", {-2})},
+                       {{"keepdims", std::int64_t{0}}});
+}
+
 struct Lookup
 {
     const char* name;
@@ -191,6 +198,33 @@ std::vector<Lookup> lookups()
              const ValueId hot =
                  w.node("Gather", "hot", {w.constant("eye", Tensor::of<float>({kWords, kWords}, eye)), x});
              return w.node("MatMul", "rows", {hot, table(w)});
+         },
+         usual, usual},
+        {"a sum of products",
+         [](Writer& w, ValueId x) {
+             const ValueId equal = w.node("Equal", "equal", {columnOf(w, x, -1), whole(w, "iota", {0, 1, 2, 3, 4, 5})});
+             const ValueId hot = w.node("Cast", "hot", {equal}, {{"to", std::int64_t{1}}});
+             const ValueId wide = w.node("Unsqueeze", "wide", {hot, whole(w, "lastAxis", {-1})});
+             return summed(w, w.node("Mul", "products", {table(w), wide}));
+         },
+         {0, -1, 2, 2, 6},
+         {0, -1, 2, 2, -1}},
+        {"a sum of products, with an axis behind the columns",
+         [](Writer& w, ValueId x) {
+             const ValueId column = w.node("Reshape", "column", {x, whole(w, "shape", {1, kTokens, 1, 1})});
+             const ValueId iota =
+                 w.constant("iota", Tensor::of<std::int64_t>({kWords, 1}, std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));
+             const ValueId equal = w.node("Equal", "equal", {column, iota});
+             const ValueId hot = w.node("Cast", "hot", {equal}, {{"to", std::int64_t{1}}});
+             return summed(w, w.node("Mul", "products", {hot, table(w)}));
+         },
+         usual, usual},
+        {"a sum of chosen rows",
+         [](Writer& w, ValueId x) {
+             const ValueId equal = w.node("Equal", "equal", {columnOf(w, x, -1), whole(w, "iota", {0, 1, 2, 3, 4, 5})});
+             const ValueId wide = w.node("Unsqueeze", "wide", {equal, whole(w, "lastAxis", {-1})});
+             const ValueId off = w.constant("off", Tensor::full(DType::Float32, {}, 0));
+             return summed(w, w.node("Where", "chosen", {wide, table(w), off}));
          },
          usual, usual},
         {"OneHot in rows of a Gemm",
@@ -397,7 +431,7 @@ private slots:
                 QVERIFY2(one.id != "look-up-one-hot" || !one.detail.starts_with("0 values"), one.detail.c_str());
             }
         }
-        QCOMPARE(checked, 13);
+        QCOMPARE(checked, 16);
     }
 
     void aTokenGetsTheSumOfWhatItChose()

@@ -98,11 +98,18 @@ Pair gemms()
     pair.input = {1, 4};
     pair.both([](ProtoModel& m) {
         m.input("x", {1, 4}).constant("w", wavy({5, 4}, 0)).constant("b", wavy({5}, 1)).output("y");
+        m.constant("v", wavy({5, 5}, 2)).constant("k", Tensor::scalar<std::int64_t>(-1));
     });
-    pair.fused.node("com.microsoft:FusedGemm", {"x", "w", "b"}, {"y"},
+    pair.fused.node("com.microsoft:FusedGemm", {"x", "w", "b"}, {"a"},
                     {{"transB", std::int64_t{1}}, {"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5}});
     pair.plain.node("Gemm", {"x", "w", "b"}, {"h"}, {{"transB", std::int64_t{1}}});
-    pair.plain.node("LeakyRelu", {"h"}, {"y"}, {{"alpha", 0.5}});
+    pair.plain.node("LeakyRelu", {"h"}, {"a"}, {{"alpha", 0.5}});
+    pair.both([](ProtoModel& m) { m.node("Mul", {"v", "a"}, {"c"}); });
+    pair.fused.node("com.microsoft:Trilu", {"c", "k"}, {"d"}, {{"upper", std::int64_t{0}}});
+    pair.plain.node("Trilu", {"c", "k"}, {"d"}, {{"upper", std::int64_t{0}}});
+    pair.fused.node("com.microsoft:Trilu", {"d"}, {"e"});
+    pair.plain.node("Trilu", {"d"}, {"e"});
+    pair.both([](ProtoModel& m) { m.node("MatMul", {"a", "e"}, {"y"}); });
     return pair;
 }
 

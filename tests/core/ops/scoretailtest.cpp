@@ -149,6 +149,51 @@ std::vector<Case> cases()
         {"a sigmoid", false, true, [](Network& n) { return n.mean(n.node("Sigmoid", {n.z}), 1); }},
         {"HardSigmoid", false, true, [](Network& n) { return n.node("HardSigmoid", {n.z}); }},
         {"Softplus", false, true, [](Network& n) { return n.node("Softplus", {n.z}); }},
+        {"the logarithm of a softmax", true, false,
+         [](Network& n) { return n.node("Abs", {n.node("LogSoftmax", {n.z})}); }},
+        {"the logarithm of a softmax", true, false,
+         [](Network& n) {
+             return n.node("Pow", {n.node("Log", {n.node("Softmax", {n.z})}), n.number(2)});
+         }},
+        {"a softmax", false, true, [](Network& n) { return n.node("Abs", {n.node("Softmax", {n.z})}); }},
+        {"the logarithm of a softmax", true, true,
+         [](Network& n) { return n.node("LeakyRelu", {n.node("LogSoftmax", {n.z})}); }},
+        {"a softmax", false, true,
+         [](Network& n) {
+             return n.node("Sum", {n.node("Softmax", {n.z}), n.number(1), n.number(-2)});
+         }},
+        {"a sigmoid", false, true,
+         [](Network& n) {
+             return n.node("Mean", {n.numbers({1, 2, 3, 4}), n.node("Sigmoid", {n.z})});
+         }},
+        {"a softmax", false, true,
+         [](Network& n) { // a class is left out
+             return n.node("Mul", {n.node("Softmax", {n.z}), n.numbers({1, 0, 1, 1})});
+         }},
+        {"a softmax", false, true,
+         [](Network& n) {
+             return n.node("LpNormalization", {n.node("Exp", {n.z})}, {}, {{"p", std::int64_t{1}}});
+         }},
+        {"a softmax", false, true,
+         [](Network& n) {
+             const ValueId e = n.node("Exp", {n.node("Sub", {n.z, n.node("ReduceMax", {n.z})})});
+             return n.node("Div", {e, n.node("ReduceL1", {e})});
+         }},
+        {"a share of the sum of all scores", false, true,
+         [](Network& n) {
+             const ValueId p = n.node("Sigmoid", {n.z});
+             return n.node("Div", {p, n.node("Add", {n.node("ReduceSum", {p}), n.number(1e-6F)})});
+         }},
+        {"a share of the sum of all scores", false, true,
+         [](Network& n) { return n.node("LpNormalization", {n.node("Softplus", {n.z})}); }},
+        {"a difference from the largest score", true, true,
+         [](Network& n) {
+             return n.node("Sub", {n.z, n.node("ReduceMax", {n.z})});
+         }},
+        {"Exp", false, true,
+         [](Network& n) {
+             return n.node("Pow", {n.number(2), n.z});
+         }},
         {"Exp", false, true,
          [](Network& n) { // 1 / (1 + exp(-z))
              const ValueId e = n.node("Exp", {n.node("Neg", {n.z})});
@@ -188,6 +233,8 @@ private slots:
                 return n.node("Mul", {n.z, n.number(30)});
             },
             [](Network& n) { return n.node("Neg", {n.z}); },
+            [](Network& n) { return n.node("Abs", {n.z}); },
+            [](Network& n) { return n.node("LpNormalization", {n.z}); },
             [](Network& n) {
                 return n.node("Mul", {n.z, n.z});
             },
