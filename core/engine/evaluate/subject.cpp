@@ -405,6 +405,8 @@ Result<Tensor> Subject::gradientAt(const std::string& value) const
 {
     ExplainRequest request = requestFor(m_input, "gradient", StartKind::One);
     request.inputsOnly = false;
+    request.checkpoints = {value};
+    request.stopAtCheckpoints = true; // nothing before the value is needed
     RETRO_TRY(const ExplainResult result, m_explainer->explain(request, m_stop));
     const auto id = result.model->graph().findValue(value);
     if (!id || !result.relevance[id->index()].isValid()) {
