@@ -429,6 +429,18 @@ Result<void> checkRowsAlone(const ExplainOptions& options, bool isBatch)
                : Result<void>();
 }
 
+/// Options of the heatmap, which --image draws.
+Result<void> checkPicture(const engine::Question& question)
+{
+    constexpr std::array kOfImage{"bits", "colormap", "overlay"};
+    for (const engine::Asked& one : engine::asksOf(question)) {
+        if (question.image.empty() && std::ranges::find(kOfImage, one.what) != kOfImage.end()) {
+            return base::usageError("it says how a heatmap is drawn; name its file with --image", one.option);
+        }
+    }
+    return question.colormap.empty() ? Result<void>() : checkColormap(question.colormap);
+}
+
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
     if (options.outputFolder.empty() && options.out.empty() && !options.isText) {
@@ -436,6 +448,7 @@ Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
                                 "--rules, which runs nothing)");
     }
     RETRO_CHECK(checkRowsAlone(options, isBatch));
+    RETRO_CHECK(checkPicture(options.question()));
     RETRO_CHECK(engine::checkTogether(engine::asksOf(options.question(), isBatch)));
     if (!isBatch && (options.jobs > 1 || !options.shard.empty())) {
         return base::usageError("--jobs and --shard share out the inputs of a folder or @list.txt; name one with "

@@ -67,6 +67,12 @@ views::PictureTexts textsOf(const HeatmapJob& job)
 
 } // namespace
 
+base::Result<void> checkColormap(const std::string& name)
+{
+    RETRO_CHECK(views::ColorMap::find(QString::fromStdString(name)));
+    return {};
+}
+
 base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job)
 {
     if (job.bits == 16) {

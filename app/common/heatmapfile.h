@@ -33,6 +33,8 @@ struct HeatmapJob
     std::uint64_t visit = 0;
 };
 
+/// Errors (Usage): no colour map of this name, and no hex stops.
+[[nodiscard]] base::Result<void> checkColormap(const std::string& name);
 /// Draws by the extension: .png, .svg, .pdf. Errors: Usage (another extension, unknown colour map, 16 bits with
 /// colours), Output.
 [[nodiscard]] base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job);

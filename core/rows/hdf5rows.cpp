@@ -400,16 +400,6 @@ std::uint64_t mostGrowth(std::span<const Row> rows, std::size_t sets)
     return bytes;
 }
 
-Result<void> checkRoom(const fs::path& file, std::uint64_t needed)
-{
-    std::error_code unknown;
-    const fs::space_info space = fs::space(file.has_parent_path() ? file.parent_path() : fs::path("."), unknown);
-    if (!unknown && space.available < needed) {
-        return base::outputError("the disk is full", file.string());
-    }
-    return {};
-}
-
 /// Adds rows to the file at `place`, which is made when it is new. `file` is what it is called in errors.
 Result<void> addRows(const Hdf5& library, const fs::path& file, const fs::path& place, const RowHead& head,
                      std::span<const Row> rows)
@@ -462,7 +452,8 @@ Result<void> addToCopy(const Hdf5& library, const fs::path& file, const RowHead&
     const Result<void> written = base::writeThrough(file, [&](const fs::path& temporary) -> Result<void> {
         std::error_code failed;
         if (bytes > 0 && !fs::copy_file(file, temporary, failed)) {
-            added = base::outputError("the file cannot be copied: " + failed.message(), file.string());
+            added =
+                base::outputError("the file cannot be copied (is the disk full?): " + failed.message(), file.string());
         } else {
             added = addRows(library, file, temporary, head, rows);
         }
@@ -574,10 +565,9 @@ Result<void> appendHdf5(const fs::path& file, const RowHead& head, std::span<con
     const std::uintmax_t size = fs::file_size(file, unknown);
     const std::uint64_t bytes = unknown ? 0 : size;
     const bool isCopied = bytes <= kMostCopiedBytes;
-    const std::uint64_t growth = mostGrowth(rows, kColumns + rows.front().parts.size());
-    RETRO_CHECK(checkRoom(file, growth + (isCopied ? bytes : 0)));
-    return isCopied ? addToCopy(*library, file, head, rows, bytes)
-                    : addInPlace(*library, file, head, rows, bytes, growth);
+    return isCopied
+               ? addToCopy(*library, file, head, rows, bytes)
+               : addInPlace(*library, file, head, rows, bytes, mostGrowth(rows, kColumns + rows.front().parts.size()));
 }
 
 } // namespace retro::rows

@@ -168,6 +168,12 @@ private slots:
         expectEnd({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--target", "99999", "--output-dir",
                    path("t")},
                   2, {"99999"});
+        for (const QStringList& more :
+             {QStringList{"--colormap", "hot"}, {"--overlay"}, {"--image", path("h.png"), "--colormap", "nosuch"}}) {
+            const QStringList asked{"explain",    kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir",
+                                    path("drawn")};
+            expectEnd(asked + more, 2, {more.size() < 3 ? "--image" : "nosuch"});
+        }
     }
 
     void everyVerbOnTheSample()
