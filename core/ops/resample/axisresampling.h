@@ -43,8 +43,7 @@ struct ResampledAxis
     double scale = 1;
     double begin = 0; ///< region of TfCropAndResize, normalised
     double end = 1;
-    bool isScaled = false; ///< the extent of the result comes from the scale
-    bool isKept = false;   ///< every element is that of the operand, whatever scale and region say
+    bool isKept = false; ///< every element is that of the operand, whatever scale and region say
 };
 
 /// Weights of one axis: element o of the result is the sum of weight · element index over [starts[o], starts[o + 1]).

@@ -70,8 +70,8 @@ T positionOf(const ResampledAxis& axis, const AxisNumbers<T>& numbers, Coordinat
     }
     case CoordinateMode::PytorchHalfPixel:
         return axis.to > 1 ? (at + kHalf) / numbers.scale - kHalf : T(0);
-    case CoordinateMode::AlignCorners: // of scales, the standard does not round: onnxruntime does
-        return axis.to > 1 ? at * last / ((axis.isScaled ? scaled : T(to)) - 1) : T(0);
+    case CoordinateMode::AlignCorners:
+        return axis.to > 1 ? at * last / (T(to) - 1) : T(0);
     case CoordinateMode::Asymmetric:
         return at / numbers.scale;
     case CoordinateMode::TfHalfPixelForNn:

@@ -331,7 +331,6 @@ base::Result<std::vector<ResampledAxis>> resampledAxes(const BindContext& contex
         axis.scale =
             isScaled ? extents.scales[i] : static_cast<double>(extents.sizes[i]) / static_cast<double>(axis.from);
         axis.to = isScaled ? checkedExtent(std::floor(scaledExtent(axis.scale, axis.from))) : extents.sizes[i];
-        axis.isScaled = isScaled;
     }
     if (policy != Policy::Stretch) {
         keepRatio(axes, policy == Policy::NotSmaller, result);

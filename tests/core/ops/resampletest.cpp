@@ -217,10 +217,12 @@ private slots:
         QCOMPARE(q(c.with("nearest_mode", std::string("simple")).run()), "[4] 1 1.25 1.75 2");
     }
 
-    /// By scales, the standard does not round the extent of the result (its node tests), which onnxruntime does: 4.
-    void alignedCornersOfScalesAreThoseOfTheStandard()
+    /// By scales, too, the last element of the result is the last one of the operand (PyTorch, onnxruntime).
+    void alignedCornersOfScalesAreTheCorners()
     {
-        QCOMPARE(q(counted({1, 4}, "linear", "align_corners", {1, 0.7F}).run()), "[1 × 2] 1 2.666667");
+        QCOMPARE(q(counted({1, 4}, "linear", "align_corners", {1, 0.7F}).run()), "[1 × 2] 1 4");
+        QCOMPARE(q(counted({1, 4}, "linear", "align_corners", {1, 1.75F}).run()), "[1 × 7] 1 1.5 2 2.5 3 3.5 4");
+        QCOMPARE(q(counted({1, 3}, "linear", "align_corners", {1, 1.7F}).run()), "[1 × 5] 1 1.5 2 2.5 3");
     }
 
     void cropReadsNothingOutside()
