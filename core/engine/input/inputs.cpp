@@ -199,10 +199,10 @@ Result<Tensor> arrayOfNpz(const std::string& source, const graph::Value& input)
                         names.empty() ? "it has none" : names, input.name),
             source);
     }
-    const auto& [wanted, header] = named != headers.end() ? *named : *headers.begin();
-    RETRO_CHECK(checkLargeArray(source, header, input));
+    const auto& wanted = named != headers.end() ? *named : *headers.begin();
+    RETRO_CHECK(checkLargeArray(source, wanted.second, input));
     RETRO_TRY(const auto arrays, tensor::readNpz(source, [&wanted](const std::string& name, const tensor::NpyHeader&) {
-                  return name == wanted ? std::nullopt : std::optional<std::string>("");
+                  return name == wanted.first ? std::nullopt : std::optional<std::string>("");
               }));
     return arrays.begin()->second;
 }
