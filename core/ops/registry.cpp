@@ -246,10 +246,17 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     if (declaration == nullptr) {
         return context.error(reasonFor(context.node));
     }
+    if (context.operandTypes.size() < context.node.inputs.size()) {
+        return context.error("the types of some operands are not known");
+    }
+    if (context.node.outputs.empty()) {
+        return context.error("it has no outputs");
+    }
     RETRO_CHECK(expectOperandSizes(context));
     if (auto fault = schemaFault(context.node)) {
         return context.error(std::move(*fault));
     }
+    RETRO_CHECK(expectFiniteFactors(context));
     if (!declaration->takesNarrow) {
         RETRO_CHECK(expectWide(context));
     }

@@ -11,8 +11,6 @@ namespace retro::formats
 {
 
 using base::inputError;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 
 namespace
 {
@@ -273,37 +271,25 @@ Written writeSkipGroupNorm(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kEpsilon{AttributeSpec{"epsilon", AttributeKind::Float}};
-constexpr std::array kEmbedAttributes{AttributeSpec{"epsilon", AttributeKind::Float},
-                                      AttributeSpec{"mask_index_type", AttributeKind::Int}};
-constexpr std::array kBiasSoftmaxAttributes{AttributeSpec{"axis", AttributeKind::Int},
-                                            AttributeSpec{"is_inner_broadcast", AttributeKind::Int}};
-constexpr std::array kSeed{AttributeSpec{"seed", AttributeKind::Int}};
-constexpr std::array kGroupNormAttributes{
-    AttributeSpec{"activation", AttributeKind::Int}, AttributeSpec{"channels_last", AttributeKind::Int},
-    AttributeSpec{"epsilon", AttributeKind::Float}, AttributeSpec{"groups", AttributeKind::Int}};
-
 } // namespace
 
 std::span<const KnownFunction> fusedTransformerFunctions()
 {
     static constexpr std::string_view kDomain = "com.microsoft";
     static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "BiasGelu", "Add, Gelu", 2, 2, 1, {}, writeBiasGelu},
-        KnownFunction{kDomain, "FastGelu", "Add, FastGelu", 1, 2, 1, {}, writeFastGelu},
-        KnownFunction{kDomain, "SkipLayerNormalization", "Add, LayerNormalization", 3, 5, 4, kEpsilon,
-                      writeSkipLayerNormalization},
-        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization", 3, 4, 4,
-                      kEpsilon, writeSkipSimplified},
-        KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization", 1, 9, 3, kEmbedAttributes,
+        KnownFunction{kDomain, "BiasGelu", "Add, Gelu", writeBiasGelu},
+        KnownFunction{kDomain, "FastGelu", "Add, FastGelu", writeFastGelu},
+        KnownFunction{kDomain, "SkipLayerNormalization", "Add, LayerNormalization", writeSkipLayerNormalization},
+        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization",
+                      writeSkipSimplified},
+        KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization",
                       writeEmbedLayerNormalization},
-        KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", 2, 2, 1, kBiasSoftmaxAttributes, writeBiasSoftmax},
-        KnownFunction{kDomain, "BiasAdd", "Add", 3, 3, 1, {}, writeBiasAdd},
-        KnownFunction{kDomain, "BiasDropout", "Add", 2, 5, 2, kSeed, writeBiasDropout},
-        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", 3, 3, 1,
-                      kGroupNormAttributes, writeGroupNorm},
-        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose", 4, 5, 2,
-                      kGroupNormAttributes, writeSkipGroupNorm},
+        KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", writeBiasSoftmax},
+        KnownFunction{kDomain, "BiasAdd", "Add", writeBiasAdd},
+        KnownFunction{kDomain, "BiasDropout", "Add", writeBiasDropout},
+        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", writeGroupNorm},
+        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose",
+                      writeSkipGroupNorm},
     };
     return kFunctions;
 }

@@ -156,15 +156,10 @@ struct Softplus : ReadsOperand
     }
 };
 
-base::Result<void> expectOneFloat(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
-{
-    return expect(context, {.types = OperandTypes::Floats, .attributes = attributes});
-}
-
 template <class F>
 BoundResult bindPlain(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<Activation<F>>(firstType(context), F{});
 }
 
@@ -180,7 +175,7 @@ struct PositivePart
 /// Since opset 14, Relu takes integers as well.
 BoundResult bindRelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     if (tensor::isFloating(firstType(context).dtype)) {
         return bound<Activation<Relu>>(firstType(context), Relu{});
     }
@@ -192,7 +187,7 @@ BoundResult bindRelu(const BindContext& context)
 
 BoundResult bindElu(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     Elu function;
     function.alpha = context.floatAttribute("alpha", 1);
     return bound<Activation<Elu>>(firstType(context), function);
@@ -200,7 +195,7 @@ BoundResult bindElu(const BindContext& context)
 
 BoundResult bindSelu(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}, {"gamma", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const bool isFirstForm = context.node.opset < 6;
     Elu function;
     function.alpha = context.floatAttribute("alpha", isFirstForm ? 1.6732 : 1.67326319217681884765625);
@@ -210,7 +205,7 @@ BoundResult bindSelu(const BindContext& context)
 
 BoundResult bindLeakyRelu(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     LeakyRelu function;
     function.alpha = context.floatAttribute("alpha", 0.01);
     return bound<Activation<LeakyRelu>>(firstType(context), function);
@@ -218,7 +213,7 @@ BoundResult bindLeakyRelu(const BindContext& context)
 
 BoundResult bindHardSigmoid(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}, {"beta", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     HardSigmoid function;
     function.alpha = context.floatAttribute("alpha", 0.2);
     function.beta = context.floatAttribute("beta", 0.5);

@@ -152,8 +152,6 @@ base::Result<void> expectBound(const BindContext& context, std::size_t slot, std
 
 BoundResult bindClip(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = context.node.opset < 11 ? 1U : 3U,
-                                 .attributes = {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}}));
     RETRO_CHECK(expectBound(context, 1, "min"));
     RETRO_CHECK(expectBound(context, 2, "max"));
     const TensorType& x = firstType(context);

@@ -93,7 +93,7 @@ private:
 
 BoundResult boundExtreme(const BindContext& context, bool isMax)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     Shape shape;
     std::vector<Shape> operands;
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {

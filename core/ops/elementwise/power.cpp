@@ -164,7 +164,6 @@ public:
 
 BoundResult bindPow(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
     const TensorType& x = firstType(context);
     const TensorType& c = context.operandTypes[1];
     if (x.dtype == DType::Bool || c.dtype == DType::Bool) {
@@ -248,9 +247,7 @@ private:
 
 BoundResult bindMod(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .types = OperandTypes::AllNumbers, .attributes = {{"fmod", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const bool isFmod = context.intAttribute("fmod", 0) != 0;
     const TensorType& x = firstType(context);
     if (tensor::isFloating(x.dtype) && !isFmod) {

@@ -116,7 +116,7 @@ Shape slopeShape(const BindContext& context)
 
 BoundResult bindPRelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const TensorType& x = firstType(context);
     Shape asBroadcast = slopeShape(context);
     RETRO_TRY(const Shape common, broadcastShape(context, x.shape, asBroadcast));

@@ -160,13 +160,13 @@ BoundResult bindPair(const BindContext& context, Reads reads)
 
 BoundResult bindMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindPair<Mul>(context, readsOf(context));
 }
 
 BoundResult bindDiv(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     // A constant numerator is no pass-through: the quotient is not linear in its denominator.
     const bool isScaling = context.constant(1) && !context.constant(0);
     return bindPair<Div>(context, isScaling ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0});

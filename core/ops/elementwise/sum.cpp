@@ -141,27 +141,25 @@ BoundResult bindSum(const BindContext& context, double lastSign, bool isMean = f
 
 BoundResult bindAdd(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindSum(context, 1);
 }
 
 BoundResult bindSub(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindSum(context, -1);
 }
 
 BoundResult bindSumOfAll(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindSum(context, 1);
 }
 
 BoundResult bindMean(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = std::max<std::size_t>(context.node.inputs.size(), 1),
-                                 .most = kAnyNumber,
-                                 .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindSum(context, 1, true);
 }
 

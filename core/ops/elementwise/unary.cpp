@@ -452,7 +452,7 @@ struct Shrink : KeepsOperand
 
 BoundResult bindGelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"approximate", AttributeKind::Text}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const std::string form = context.textAttribute("approximate", "none");
     if (form == "none") {
         return bound<RowActivation>(firstType(context), rowFunctionsOf<Gelu>());

@@ -144,12 +144,7 @@ base::Result<Functions> functionsFor(const BindContext& context, std::size_t cou
 /// not element by element.
 BoundResult bindElementwiseChain(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .types = OperandTypes::AllNumbers,
-                                 .attributes = {{"operators", AttributeKind::Texts},
-                                                {"domains", AttributeKind::Texts},
-                                                {"opsets", AttributeKind::Ints}}}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const std::size_t count = context.intsAttribute("opsets", {}).size();
     if (count == 0) {
         return context.error("it names no functions in `operators`, `domains` and `opsets`");
@@ -258,7 +253,7 @@ BoundResult bindStandard(const BindContext& context)
 
 BoundResult bindContribGelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindStandard(context);
 }
 
@@ -266,7 +261,7 @@ BoundResult bindContribGelu(const BindContext& context)
 template <class F, std::size_t Least>
 BoundResult bindBiased(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = Least, .most = 2, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     if (!context.present(1)) {
         return bindStandard(context);
     }
@@ -279,7 +274,7 @@ BoundResult bindBiased(const BindContext& context)
 
 BoundResult bindQuickGelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"alpha", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindStandard(context);
 }
 
@@ -309,9 +304,7 @@ private:
 
 BoundResult bindSwiGlu(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .types = OperandTypes::Floats, .attributes = {{"alpha", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     if (context.operandTypes[1].shape != firstType(context).shape) {
         return context.error("both operands must have one shape; insert an Expand");
     }

@@ -121,14 +121,7 @@ BoundResult boundMap(const BindContext& context, const FusedSetting& setting, Sh
 
 BoundResult bindFusedMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 2,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"alpha", AttributeKind::Float},
-                                                {"transA", AttributeKind::Int},
-                                                {"transB", AttributeKind::Int},
-                                                {"transBatchA", AttributeKind::Int},
-                                                {"transBatchB", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const Shape& outerA = context.operandTypes[0].shape;
     const Shape& outerB = context.operandTypes[1].shape;
     if (outerA.size() < 2 || outerB.size() < 2) {

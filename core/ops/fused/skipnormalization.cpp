@@ -86,13 +86,9 @@ bool fitsSkip(const Shape& x, const Shape& skip)
     return x.size() == 3 && (skip == Shape{1, x[1], x[2]} || skip == Shape{x[1], x[2]});
 }
 
-BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::size_t most)
+BoundResult bindSkip(const BindContext& context, const SkipSlots& slots)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = most,
-                                 .outputs = 4,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"epsilon", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     if (x.shape.empty()) {
         return context.error("a scalar cannot be normalised");
@@ -119,8 +115,8 @@ BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::si
     return bound<SkipNormalization>(std::move(outputs), view, slots, std::move(shapes));
 }
 
-BoundResult bindSkipLayerNormalization(const BindContext& context) { return bindSkip(context, {3, 4}, 5); }
-BoundResult bindSkipSimplified(const BindContext& context) { return bindSkip(context, {kNone, 3}, 4); }
+BoundResult bindSkipLayerNormalization(const BindContext& context) { return bindSkip(context, {3, 4}); }
+BoundResult bindSkipSimplified(const BindContext& context) { return bindSkip(context, {kNone, 3}); }
 
 } // namespace
 

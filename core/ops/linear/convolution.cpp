@@ -106,17 +106,6 @@ double DynamicConvolution::share(std::span<const std::uint8_t> tracked, std::siz
 using reference::ConvolutionShape;
 using reference::WindowAxis;
 
-base::Result<void> expectConvolution(const BindContext& context)
-{
-    return expect(context, {.least = 2,
-                            .most = 3,
-                            .types = OperandTypes::Floats,
-                            .attributes = {{"kernel_shape", AttributeKind::Ints},
-                                           {"group", AttributeKind::Int},
-                                           {"output_padding", AttributeKind::Ints},
-                                           {"output_shape", AttributeKind::Ints}}});
-}
-
 /// A map when weights and bias are constants, else a function of all three.
 BoundResult boundMap(const BindContext& context, ConvolutionGeometry geometry, onednn::Direction direction)
 {
@@ -137,7 +126,7 @@ BoundResult boundMap(const BindContext& context, ConvolutionGeometry geometry, o
 
 BoundResult bindConv(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {}));
     return boundMap(context, std::move(geometry), onednn::Direction::Forward);
 }
@@ -232,7 +221,7 @@ base::Result<std::vector<WindowAxis>> transposedAxes(const BindContext& context,
 
 BoundResult bindConvTranspose(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const auto kernel, kernelOf(context, {}));
     RETRO_TRY(auto axes, transposedAxes(context, kernel));
     RETRO_TRY(const std::int64_t groups, groupsOf(context, {}, true));

@@ -128,7 +128,7 @@ private:
 
 BoundResult bindDet(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     const std::size_t rank = x.shape.size();
     if (rank < 2 || x.shape[rank - 1] != x.shape[rank - 2]) {

@@ -519,10 +519,7 @@ private:
 
 BoundResult bindEinsum(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = std::max<std::size_t>(context.node.inputs.size(), 1),
-                                 .most = kAnyNumber,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"equation", AttributeKind::Text}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(EinsumPlan plan, readEinsum(context, context.textAttribute("equation", {})));
     RETRO_CHECK(expectSize(context, plan.shapeOf(plan.output)));
     const tensor::DType dtype = firstType(context).dtype;

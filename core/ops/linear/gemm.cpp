@@ -236,13 +236,7 @@ BoundResult bindGemm(const BindContext& context)
 {
     const bool isInteger =
         context.node.opset >= 9 && context.present(0) && !tensor::isFloating(firstType(context).dtype);
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 3,
-                                 .types = isInteger ? OperandTypes::Integers : OperandTypes::Floats,
-                                 .attributes = {{"transA", AttributeKind::Int},
-                                                {"transB", AttributeKind::Int},
-                                                {"alpha", AttributeKind::Float},
-                                                {"beta", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, isInteger ? OperandTypes::Integers : OperandTypes::Floats));
     RETRO_TRY(const Parameters p, parametersOf(context));
     RETRO_CHECK(expectAddend(context, p.output));
     const bool hasWeight = context.constant(0) || context.constant(1);

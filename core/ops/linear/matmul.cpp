@@ -172,7 +172,7 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes,
 
 BoundResult bindMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     RETRO_TRY(Shapes shapes, shapesOf(context));
     if (!tensor::isFloating(firstType(context).dtype)) {
         return bound<IntegerMatMul>(firstType(context).dtype, std::move(shapes));
@@ -197,7 +197,7 @@ base::Result<void> takeBias(const BindContext& context, Shapes& shapes)
 /// x·W + b or W·x + b, which the rewrites of MatMul with Add, or with what scales and shifts, make.
 BoundResult bindLinear(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     if ((!context.constant(0) && !context.constant(1)) || !context.constant(2)) {
         return context.error("MatMul with a bias needs constant weights and bias; use MatMul and Add");
     }

@@ -78,8 +78,7 @@ constexpr NumberRows booleanRows()
 BoundResult boundBitPair(const BindContext& context, OperandTypes types, const NumberRows& rows,
                          RowParameters parameters = {})
 {
-    RETRO_CHECK(
-        expect(context, {.least = 2, .most = 2, .types = types, .attributes = {{"direction", AttributeKind::Text}}}));
+    RETRO_CHECK(expect(context, types));
     RETRO_TRY(tensor::Shape shape,
               broadcastShape(context, context.operandTypes[0].shape, context.operandTypes[1].shape));
     return bound<RowOperator>(TensorType{firstType(context).dtype, std::move(shape)}, rows, parameters);
@@ -99,14 +98,14 @@ BoundResult bindBitwise(const BindContext& context)
 
 BoundResult bindNot(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Booleans}));
+    RETRO_CHECK(expect(context, OperandTypes::Booleans));
     return bound<RowOperator>(firstType(context),
                               NumberRows{nullptr, nullptr, unaryRow<IsZero, std::int64_t, bool>, nullptr});
 }
 
 BoundResult bindBitwiseNot(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Integers}));
+    RETRO_CHECK(expect(context, OperandTypes::Integers));
     return bound<RowOperator>(firstType(context), NumberRows{nullptr, nullptr, unaryRow<BitNot, std::int64_t>,
                                                              unaryRow<BitNot, std::uint64_t>});
 }

@@ -61,7 +61,7 @@ struct IsGreaterOrEqual
 /// Both operands broadcast to the result, which is bool. Operands of `types`.
 BoundResult boundComparison(const BindContext& context, OperandTypes types, const NumberRows& rows)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = types}));
+    RETRO_CHECK(expect(context, types));
     RETRO_TRY(tensor::Shape shape,
               broadcastShape(context, context.operandTypes[0].shape, context.operandTypes[1].shape));
     return bound<RowOperator>(TensorType{DType::Bool, std::move(shape)}, rows);

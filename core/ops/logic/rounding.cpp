@@ -84,27 +84,25 @@ constexpr NumberRows testRows()
 template <class F>
 BoundResult bindRounding(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<RowOperator>(firstType(context), unaryFloats<F>());
 }
 
 BoundResult bindSign(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bound<RowOperator>(firstType(context), unaryNumbers<Sign>());
 }
 
 BoundResult bindIsNan(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<RowOperator>(TensorType{tensor::DType::Bool, firstType(context).shape}, testRows<IsNan>());
 }
 
 BoundResult bindIsInf(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.types = OperandTypes::Floats,
-                  .attributes = {{"detect_positive", AttributeKind::Int}, {"detect_negative", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const RowParameters parameters{static_cast<double>(context.intAttribute("detect_positive", 1)),
                                    static_cast<double>(context.intAttribute("detect_negative", 1))};
     return bound<RowOperator>(TensorType{tensor::DType::Bool, firstType(context).shape}, testRows<IsInfinite>(),

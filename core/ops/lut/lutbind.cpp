@@ -29,14 +29,6 @@ public:
 
     BoundResult bind()
     {
-        RETRO_CHECK(expect(m_context, {.least = 3,
-                                       .most = 6,
-                                       .attributes = {{"sequence", AttributeKind::Int},
-                                                      {"outputs", AttributeKind::Int},
-                                                      {"forward_group", AttributeKind::Int},
-                                                      {"backward_group", AttributeKind::Int},
-                                                      {"documented", AttributeKind::Int},
-                                                      {"cuda", AttributeKind::Int}}}));
         RETRO_CHECK(takeTypes());
         RETRO_CHECK(takeInput());
         RETRO_CHECK(takeAnchors());

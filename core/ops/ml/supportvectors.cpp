@@ -220,16 +220,6 @@ private:
 
 BoundResult bindSupportRegressor(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .attributes = {{"coefficients", AttributeKind::Floats},
-                                                {"kernel_params", AttributeKind::Floats},
-                                                {"kernel_type", AttributeKind::Text},
-                                                {"n_supports", AttributeKind::Int},
-                                                {"one_class", AttributeKind::Int},
-                                                {"post_transform", AttributeKind::Text},
-                                                {"rho", AttributeKind::Floats},
-                                                {"support_vectors", AttributeKind::Floats}}}));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     const std::int64_t supports = context.intAttribute("n_supports", 0);
     const bool hasVectors = supports > 0;
@@ -389,20 +379,6 @@ base::Result<SupportClasses> supportClasses(const BindContext& context, std::siz
 
 BoundResult bindSupportClassifier(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .outputs = 2,
-                                 .attributes = {{"classlabels_ints", AttributeKind::Ints},
-                                                {"classlabels_strings", AttributeKind::Texts},
-                                                {"coefficients", AttributeKind::Floats},
-                                                {"kernel_params", AttributeKind::Floats},
-                                                {"kernel_type", AttributeKind::Text},
-                                                {"post_transform", AttributeKind::Text},
-                                                {"prob_a", AttributeKind::Floats},
-                                                {"prob_b", AttributeKind::Floats},
-                                                {"rho", AttributeKind::Floats},
-                                                {"support_vectors", AttributeKind::Floats},
-                                                {"vectors_per_class", AttributeKind::Ints}}}));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     RETRO_TRY(SupportKernel kernel, supportKernel(context, rows, "support_vectors"));
     RETRO_TRY(SupportClasses classes,

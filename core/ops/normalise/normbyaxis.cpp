@@ -119,8 +119,7 @@ private:
 
 BoundResult bindLpNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats,
-                                 .attributes = {{"axis", AttributeKind::Int}, {"p", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", -1), x.shape.size()));
     const std::int64_t p = context.intAttribute("p", 2);
@@ -209,11 +208,7 @@ private:
 
 BoundResult bindLrn(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats,
-                                 .attributes = {{"alpha", AttributeKind::Float},
-                                                {"beta", AttributeKind::Float},
-                                                {"bias", AttributeKind::Float},
-                                                {"size", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     const std::int64_t size = context.intAttribute("size", 0);
     if (x.shape.size() < 2 || size < 1 || size > kMaxElements) {

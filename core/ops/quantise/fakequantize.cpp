@@ -201,6 +201,9 @@ BoundResult bindFakeQuantize(const BindContext& context)
     if (context.node.inputs.size() == 1) {
         return bindDynamicFakeQuantize(context);
     }
+    if (!context.present(1)) {
+        return context.error("operand 1 is missing; FakeQuantize of given zero points needs a scale");
+    }
     RETRO_CHECK(expectScales(context));
     const TensorType& x = firstType(context);
     if (!tensor::isFloating(x.dtype)) {

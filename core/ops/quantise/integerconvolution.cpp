@@ -120,17 +120,8 @@ base::Result<void> expectBytes(const BindContext& context, const Slots& slots)
     return expectZero(context, slots.weightZero, filters);
 }
 
-/// `least` to `most` operands and the attributes of a convolution.
-base::Result<void> expectConvolution(const BindContext& context, std::size_t least, std::size_t most)
-{
-    return expect(context, {.least = least,
-                            .most = most,
-                            .attributes = {{"kernel_shape", AttributeKind::Ints}, {"group", AttributeKind::Int}}});
-}
-
 BoundResult bindConvInteger(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context, 2, 4));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {1, kNoBias}));
     RETRO_CHECK(expectBytes(context, kConvInteger));
     return bound<IntegerConvolution>(TensorType{DType::Int32, std::move(geometry.output)}, std::move(geometry.shape),
@@ -162,7 +153,6 @@ base::Result<void> expectConvolutionScales(const BindContext& context)
 
 BoundResult bindQLinearConv(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context, 8, 9));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {kQLinearConv.weight, kBias}));
     RETRO_CHECK(expectBytes(context, kQLinearConv));
     RETRO_CHECK(expectConvolutionScales(context));

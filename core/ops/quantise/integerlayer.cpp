@@ -261,7 +261,6 @@ base::Result<ExactProduct> bindWhole(const BindContext& context, graph::Node nod
 
 base::Result<void> expectLayer(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 5));
     for (const std::size_t slot : {kLeftScale, kRightScale}) {
         if (!context.present(slot) || !tensor::isFloating(context.operandTypes[slot].dtype)) {
             return context.error(fmt::format("operand {} must be the floating scale of an operand", slot));
@@ -297,7 +296,6 @@ base::Result<void> expectRightScale(const BindContext& context, const Shape& res
 
 BoundResult bindIntegerLayer(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 5));
     if (context.node.inputs.size() <= kLeftScale) {
         return bindLayer(context, layerNode(context));
     }

@@ -158,7 +158,6 @@ base::Result<ProductShapes> shapesOf(const BindContext& context, const ProductSl
 
 BoundResult bindMatMulInteger(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 4}));
     RETRO_TRY(ProductShapes shapes, shapesOf(context, kMatMulInteger));
     RETRO_TRY(Shape shape, productShape(context, kMatMulInteger, shapes));
     return bound<QuantisedMatMul>(TensorType{DType::Int32, std::move(shape)}, kMatMulInteger, std::move(shapes));
@@ -182,7 +181,6 @@ base::Result<void> expectScalesLikeZeros(const BindContext& context)
 
 BoundResult bindQLinearMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 8, .most = 8}));
     RETRO_CHECK(expectScalesLikeZeros(context));
     const DType type = context.operandTypes[kQLinearMatMul.yZero].dtype;
     if (!isQuantised(type)) {

@@ -259,11 +259,6 @@ base::Result<ExpertForm> expertForm(const BindContext& context)
 /// `block_size` columns. Errors (Input): constants that do not fit.
 BoundResult bindExpertProduct(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 5,
-                                 .attributes = {{"expert", AttributeKind::Int},
-                                                {"bits", AttributeKind::Int},
-                                                {"block_size", AttributeKind::Int}}}));
     RETRO_TRY(const ExpertForm form, expertForm(context));
     RETRO_CHECK(expectSize(context, {form.rows, form.columns}, "the weights of one expert"));
     std::vector<Tensor> constants(context.constants.begin(), context.constants.end());

@@ -123,7 +123,8 @@ base::Result<void> expectForm(const BindContext& context, const QuantisedForm& f
             return context.error(fmt::format("operand {} is missing", slot));
         }
     }
-    return expectArity(context, 1, kAnyNumber);
+    RETRO_CHECK(expectOneOutput(context));
+    return {};
 }
 
 /// Transpose of all channels to the front or to the back.

@@ -186,7 +186,7 @@ public:
 
 BoundResult bindDynamicQuantizeLinear(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.outputs = 3, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<DynamicQuantizeLinear>(firstType(context));
 }
 

@@ -145,11 +145,7 @@ private:
 
 BoundResult bindMaxRoiPool(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.least = 2,
-                  .most = 2,
-                  .types = OperandTypes::Floats,
-                  .attributes = {{"pooled_shape", AttributeKind::Ints}, {"spatial_scale", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const Shape& x = firstType(context).shape;
     const Shape& rois = context.operandTypes[1].shape;
     const auto pooled = context.intsAttribute("pooled_shape", {});

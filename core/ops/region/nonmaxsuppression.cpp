@@ -164,7 +164,6 @@ base::Result<Suppression> settingsOf(const BindContext& context)
 
 BoundResult bindNonMaxSuppression(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 5, .attributes = {{"center_point_box", AttributeKind::Int}}}));
     const Shape& boxes = context.operandTypes[0].shape;
     const Shape& scores = context.operandTypes[1].shape;
     const bool isFloat =

@@ -351,14 +351,6 @@ base::Result<void> expectRegions(const BindContext& context)
 
 BoundResult boundRoiAlign(const BindContext& context, std::string_view coordinates)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 3,
-                                 .attributes = {{"mode", AttributeKind::Text},
-                                                {"output_height", AttributeKind::Int},
-                                                {"output_width", AttributeKind::Int},
-                                                {"sampling_ratio", AttributeKind::Int},
-                                                {"spatial_scale", AttributeKind::Float},
-                                                {"coordinate_transformation_mode", AttributeKind::Text}}}));
     RETRO_CHECK(expectRegions(context));
     const std::string mode = context.textAttribute("mode", "avg");
     if (mode != "avg" && mode != "max") {

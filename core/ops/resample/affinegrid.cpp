@@ -75,7 +75,6 @@ private:
 
 BoundResult bindAffineGrid(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"align_corners", AttributeKind::Int}}}));
     const TensorType& theta = firstType(context);
     RETRO_TRY(const auto size, context.constantInts(1));
     const std::size_t axes = size.size() - 2;

@@ -64,7 +64,6 @@ private:
 
 BoundResult bindCenterCropPad(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axes", AttributeKind::Ints}}}));
     const TensorType& x = firstType(context);
     RETRO_TRY(const auto sizes, context.constantInts(1));
     std::vector<std::int64_t> axes(x.shape.size());

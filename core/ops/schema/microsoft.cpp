@@ -8,14 +8,19 @@ namespace retro::ops
 
 std::span<const OperatorSchema> microsoftSchemas()
 {
+    static constexpr std::string_view kExpertAttributes =
+        "activation_alpha:float activation_beta:float activation_type:text block_size:int expert_weight_bits:int k:int "
+        "normalize_routing_weights:int quant_type:text swiglu_fusion:int swiglu_limit:float use_sparse_mixer:int";
     static constexpr std::array kSchemas{
         OperatorSchema{"com.microsoft", "Attention", 1,
                        "input weights bias? mask_index? past? attention_bias? past_sequence_length?", "output present?",
                        "do_rotary:int mask_filter_value:float num_heads:int! past_present_share_buffer:int "
                        "qkv_hidden_sizes:ints rotary_embedding_dim:int scale:float unidirectional:int"},
         OperatorSchema{"com.microsoft", "BiasAdd", 1, "X bias skip", "Y", ""},
+        OperatorSchema{"com.microsoft", "BiasDropout", 1, "data bias residual? ratio? training_mode?", "output mask?",
+                       "seed:int"},
         OperatorSchema{"com.microsoft", "BiasGelu", 1, "A B", "C", ""},
-        OperatorSchema{"com.microsoft", "BiasSoftmax", 1, "data bias", "output", "axis:int is_inner_broadcast:int!"},
+        OperatorSchema{"com.microsoft", "BiasSoftmax", 1, "data bias", "output", "axis:int is_inner_broadcast:int"},
         OperatorSchema{"com.microsoft", "BiasSplitGelu", 1, "X bias", "Y", ""},
         OperatorSchema{"com.microsoft", "DequantizeLinear", 1, "x x_scale x_zero_point?", "y", "axis:int"},
         OperatorSchema{"com.microsoft", "DynamicQuantizeLSTM", 1,
@@ -44,7 +49,7 @@ std::span<const OperatorSchema> microsoftSchemas()
                        "bits:int block_size:int gather_axis:int quantize_axis:int"},
         OperatorSchema{"com.microsoft", "Gelu", 1, "X", "Y", ""},
         OperatorSchema{"com.microsoft", "GroupNorm", 1, "X gamma beta", "Y",
-                       "activation:int! channels_last:int epsilon:float groups:int!"},
+                       "activation:int channels_last:int epsilon:float groups:int!"},
         OperatorSchema{"com.microsoft", "GroupQueryAttention", 1,
                        "query key? value? past_key? past_value? seqlens_k total_sequence_length cos_cache? "
                        "sin_cache? position_ids? attention_bias? head_sink? k_scale? v_scale? q_norm_weight? "
@@ -61,6 +66,10 @@ std::span<const OperatorSchema> microsoftSchemas()
                        "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
         OperatorSchema{"com.microsoft", "MatMulNBits", 1, "A B scales zero_points? g_idx? bias?", "Y",
                        "K:int! N:int! accuracy_level:int bits:int block_size:int! weight_prepacked:int"},
+        OperatorSchema{"com.microsoft", "MoE", 1,
+                       "input router_probs fc1_experts_weights fc1_experts_bias? fc2_experts_weights "
+                       "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias?",
+                       "output", kExpertAttributes},
         OperatorSchema{"com.microsoft", "MultiHeadAttention", 1,
                        "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
                        "past_sequence_length? cache_indirection?",
@@ -106,17 +115,23 @@ std::span<const OperatorSchema> microsoftSchemas()
                        "axis:int opset:int!"},
         OperatorSchema{"com.microsoft", "QLinearWhere", 1,
                        "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point", "Z", ""},
+        OperatorSchema{"com.microsoft", "QMoE", 1,
+                       "input router_probs fc1_experts_weights fc1_scales? fc1_experts_bias? fc2_experts_weights "
+                       "fc2_scales? fc2_experts_bias? fc3_experts_weights? fc3_scales? fc3_experts_bias? "
+                       "fc1_zero_points? fc2_zero_points? fc3_zero_points? router_weights?",
+                       "output", kExpertAttributes},
         OperatorSchema{"com.microsoft", "QuantizeLinear", 1, "x y_scale y_zero_point?", "y", "axis:int"},
         OperatorSchema{"com.microsoft", "QuickGelu", 1, "X", "Y", "alpha:float"},
         OperatorSchema{"com.microsoft", "RotaryEmbedding", 1, "input position_ids cos_cache sin_cache", "output",
                        "interleaved:int is_packed_batching:int num_heads:int rotary_embedding_dim:int scale:float"},
         OperatorSchema{"com.microsoft", "SkipGroupNorm", 1, "X gamma beta skip bias?", "Y S?",
-                       "activation:int! channels_last:int epsilon:float groups:int!"},
+                       "activation:int channels_last:int epsilon:float groups:int!"},
         OperatorSchema{"com.microsoft", "SkipLayerNormalization", 1, "input skip gamma beta? bias?",
                        "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
         OperatorSchema{"com.microsoft", "SkipSimplifiedLayerNormalization", 1, "input skip gamma bias?",
                        "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
-        OperatorSchema{"com.microsoft", "TransposeMatMul", 1, "A B", "Y", "alpha:float transA:int transB:int"},
+        OperatorSchema{"com.microsoft", "TransposeMatMul", 1, "A B", "Y",
+                       "alpha:float transA:int transB:int transBatchA:int transBatchB:int"},
         OperatorSchema{"com.microsoft", "Trilu", 1, "X k?", "Y", "upper:int"},
         OperatorSchema{"com.microsoft.nchwc", "AveragePool", 1, "X", "Y",
                        "auto_pad:text ceil_mode:int count_include_pad:int dilations:ints kernel_shape:ints! "

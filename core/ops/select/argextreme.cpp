@@ -68,10 +68,7 @@ private:
 
 BoundResult boundArgExtreme(const BindContext& context, bool isMax)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"keepdims", AttributeKind::Int},
-                                                {"select_last_index", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     Shape shape = firstType(context).shape;
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), shape.size()));
     if (shape[axis] == 0) {

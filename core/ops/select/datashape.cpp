@@ -23,7 +23,6 @@ using tensor::Shape;
 
 BoundResult bindNonZero(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
     RETRO_TRY(const Tensor x, context.known(0));
     const Shape& shape = x.shape();
     const auto isSet = x.to(DType::Bool).contiguous();
@@ -67,7 +66,6 @@ base::Result<std::vector<std::int64_t>> chosen(const BindContext& context, std::
 
 BoundResult bindCompress(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     const bool isFlat = context.node.attributes.find("axis") == context.node.attributes.end();
     Shape source = isFlat ? Shape{tensor::elementCount(operand.shape)} : operand.shape;
@@ -179,8 +177,6 @@ private:
 
 BoundResult bindUnique(const BindContext& context)
 {
-    RETRO_CHECK(
-        expect(context, {.outputs = 4, .attributes = {{"axis", AttributeKind::Int}, {"sorted", AttributeKind::Int}}}));
     RETRO_TRY(Tensor x, context.known(0));
     if (context.node.attributes.find("axis") == context.node.attributes.end()) {
         x = x.reshaped({x.size()});

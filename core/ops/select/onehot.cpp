@@ -104,7 +104,6 @@ base::Result<std::int64_t> depthOf(const BindContext& context)
 
 BoundResult bindOneHot(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& values = context.operandTypes[2];
     if (values.shape != Shape{2}) {
         return context.error("the values (operand 2) must be [off, on]");

@@ -60,9 +60,6 @@ base::Result<void> expectSimilar(const BindContext& context, std::size_t axis)
 {
     const TensorType& first = firstType(context);
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
-        if (!context.present(slot)) {
-            return context.error(fmt::format("operand {} is missing", slot));
-        }
         TensorType type = context.operandTypes[slot];
         if (type.shape.size() == first.shape.size() && axis < first.shape.size()) {
             type.shape[axis] = first.shape[axis];
@@ -86,20 +83,10 @@ std::vector<std::int64_t> extentsAlong(const BindContext& context, std::size_t a
     return extents;
 }
 
-/// The attribute 'axis', which only the first forms may leave out.
-base::Result<std::size_t> concatAxis(const BindContext& context)
-{
-    if (context.node.opset >= 4 && context.node.attributes.find("axis") == context.node.attributes.end()) {
-        return context.error("attribute 'axis' is missing");
-    }
-    return axisWithin(context, context.intAttribute("axis", 1), firstType(context).shape.size());
-}
-
 BoundResult bindConcat(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& first = firstType(context);
-    RETRO_TRY(const std::size_t axis, concatAxis(context));
+    RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 1), first.shape.size()));
     RETRO_CHECK(expectSimilar(context, axis));
     auto extents = extentsAlong(context, axis);
     Shape shape = first.shape;
@@ -110,7 +97,6 @@ BoundResult bindConcat(const BindContext& context)
 
 BoundResult bindStack(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& first = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), first.shape.size() + 1));
     RETRO_CHECK(expectSimilar(context, first.shape.size()));

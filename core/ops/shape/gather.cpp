@@ -216,7 +216,6 @@ base::Result<void> expectConstantInside(const BindContext& context, std::int64_t
 
 BoundResult bindGather(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axis", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
@@ -251,7 +250,6 @@ base::Result<void> expectElementIndices(const BindContext& context, std::size_t 
 
 BoundResult bindGatherElements(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axis", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
@@ -262,7 +260,6 @@ BoundResult bindGatherElements(const BindContext& context)
 
 BoundResult bindGatherNd(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"batch_dims", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     const std::int64_t batch = context.node.opset < 12 ? 0 : context.intAttribute("batch_dims", 0);

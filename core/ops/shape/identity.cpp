@@ -110,25 +110,16 @@ public:
 
 BoundResult bindIdentity(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
     return bound<Identity>(std::vector{firstType(context)}, Reads::nothing());
 }
 
-BoundResult bindCheckpoint(const BindContext& context)
-{
-    RETRO_CHECK(expectArity(context, 1, 1));
-    return bound<Checkpoint>(firstType(context));
-}
+BoundResult bindCheckpoint(const BindContext& context) { return bound<Checkpoint>(firstType(context)); }
 
-BoundResult bindDetach(const BindContext& context)
-{
-    RETRO_CHECK(expectArity(context, 1, 1));
-    return bound<Detach>(firstType(context));
-}
+BoundResult bindDetach(const BindContext& context) { return bound<Detach>(firstType(context)); }
 
 BoundResult bindNeg(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bound<Negation>(firstType(context));
 }
 
@@ -146,7 +137,6 @@ bool isInference(const BindContext& context)
 
 BoundResult bindDropout(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, context.node.opset < 12 ? 1 : 3, 2));
     if (!isInference(context)) {
         return context.error("this Dropout is in training mode, which is random; export the model for inference");
     }

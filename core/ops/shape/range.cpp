@@ -99,7 +99,7 @@ BoundResult boundRange(const BindContext& context, tensor::DType type)
 
 BoundResult bindRange(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const tensor::DType type = firstType(context).dtype;
     return tensor::isFloating(type) ? boundRange<double>(context, type) : boundRange<std::int64_t>(context, type);
 }

@@ -54,7 +54,6 @@ private:
 
 base::Result<std::int64_t> blockOf(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"blocksize", AttributeKind::Int}, {"mode", AttributeKind::Text}}}));
     const std::int64_t block = context.intAttribute("blocksize", 0);
     if (firstType(context).shape.size() != 4) {
         return context.error("the operand must have the axes batch × channels × height × width");
@@ -134,7 +133,6 @@ base::Result<std::int64_t> diagonalOf(const BindContext& context)
 
 BoundResult bindTrilu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = 2, .attributes = {{"upper", AttributeKind::Int}}}));
     const TensorType& x = firstType(context);
     if (x.shape.size() < 2) {
         return context.error("the operand must be a matrix, or a batch of them");
@@ -185,10 +183,6 @@ private:
 
 BoundResult bindReverseSequence(const BindContext& context)
 {
-    RETRO_CHECK(
-        expect(context, {.least = 2,
-                         .most = 2,
-                         .attributes = {{"batch_axis", AttributeKind::Int}, {"time_axis", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& x = firstType(context);
     RETRO_TRY(const std::size_t batch, axisWithin(context, context.intAttribute("batch_axis", 1), x.shape.size()));

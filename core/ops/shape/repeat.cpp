@@ -41,7 +41,6 @@ private:
 
 BoundResult bindExpand(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const Shape wanted, context.constantInts(1));
     RETRO_CHECK(expectSize(context, wanted));
@@ -97,7 +96,6 @@ private:
 
 BoundResult bindTile(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
     const TensorType& operand = firstType(context);
     RETRO_TRY(Shape repeats, context.constantInts(1));
     if (repeats.size() != operand.shape.size()) {

@@ -143,8 +143,6 @@ base::Result<std::vector<Range>> rangesOf(const BindContext& context, const Shap
 
 BoundResult bindSlice(const BindContext& context)
 {
-    const bool hasOperands = context.node.opset >= 10;
-    RETRO_CHECK(expectArity(context, hasOperands ? 3 : 1, hasOperands ? 5 : 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(auto ranges, rangesOf(context, operand.shape));
     Shape shape;

@@ -116,10 +116,6 @@ base::Result<std::vector<std::int64_t>> piecesOf(const BindContext& context, std
 
 BoundResult bindSplit(const BindContext& context)
 {
-    const bool hasOperand = context.node.opset >= 13 || context.node.opset < 2;
-    RETRO_CHECK(expect(context, {.most = hasOperand ? 2U : 1U,
-                                 .outputs = kAnyNumber,
-                                 .attributes = {{"axis", AttributeKind::Int}, {"num_outputs", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
     RETRO_TRY(auto pieces, piecesOf(context, operand.shape[axis]));
@@ -128,7 +124,6 @@ BoundResult bindSplit(const BindContext& context)
 
 BoundResult bindUnbind(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.outputs = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
     const std::size_t count = context.node.outputs.size();

@@ -50,7 +50,6 @@ private:
 
 BoundResult bindTranspose(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"perm", AttributeKind::Ints}}}));
     const TensorType& operand = firstType(context);
     Shape reversed(operand.shape.size());
     std::iota(reversed.rbegin(), reversed.rend(), std::int64_t{0});

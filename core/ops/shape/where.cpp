@@ -84,7 +84,6 @@ private:
 
 BoundResult bindWhere(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 3, 3));
     const TensorType& x = context.operandTypes[1];
     if (firstType(context).dtype != DType::Bool) {
         return context.error("the condition (operand 0) must be bool; insert a Cast");

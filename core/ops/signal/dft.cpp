@@ -106,11 +106,6 @@ base::Result<FourierForm> formOf(const BindContext& context, std::size_t axis)
 
 BoundResult bindDft(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = context.node.opset < 20 ? std::size_t{2} : std::size_t{3},
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"inverse", AttributeKind::Int},
-                                                {"onesided", AttributeKind::Int}}}));
     const TensorType& x = firstType(context);
     if (!tensor::isFloating(x.dtype) || x.shape.size() < 2) {
         return context.error("a floating operand of rank 2 or more is needed");

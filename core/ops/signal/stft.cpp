@@ -145,7 +145,6 @@ base::Result<Frames> framesOf(const BindContext& context)
 
 BoundResult bindStft(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 4, .attributes = {{"onesided", AttributeKind::Int}}}));
     RETRO_TRY(const Frames frames, framesOf(context));
     if (context.present(2) && (context.operandTypes[2].shape != Shape{frames.form.signal} ||
                                context.operandTypes[2].dtype != firstType(context).dtype)) {

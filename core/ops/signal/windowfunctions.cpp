@@ -75,8 +75,6 @@ base::Result<std::int64_t> oneInteger(const BindContext& context, std::size_t sl
 /// first − second·cos(2πn/N) + third·cos(4πn/N).
 BoundResult boundWindow(const BindContext& context, double first, double second, double third)
 {
-    RETRO_CHECK(
-        expect(context, {.attributes = {{"output_datatype", AttributeKind::Int}, {"periodic", AttributeKind::Int}}}));
     RETRO_TRY(const std::int64_t size, oneInteger(context, 0, 1LL << 24));
     const std::int64_t period = context.intAttribute("periodic", 1) != 0 ? size : size - 1;
     std::vector<double> values;
@@ -141,7 +139,6 @@ base::Result<double> oneNumber(const BindContext& context, std::size_t slot)
 
 BoundResult bindMelWeightMatrix(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 5, .most = 5, .attributes = {{"output_datatype", AttributeKind::Int}}}));
     MelForm form;
     RETRO_TRY(form.bands, oneInteger(context, 0, 1LL << 16));
     RETRO_TRY(form.length, oneInteger(context, 1, 1LL << 20));

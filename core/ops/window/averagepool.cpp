@@ -134,9 +134,7 @@ private:
 
 BoundResult bindAveragePool(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.types = OperandTypes::Floats,
-                  .attributes = {{"kernel_shape", AttributeKind::Ints}, {"count_include_pad", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const auto axes, poolWindows(context));
     RETRO_TRY(Shape shape, pooledShape(context, axes));
     const TensorType& x = firstType(context);
@@ -146,7 +144,7 @@ BoundResult bindAveragePool(const BindContext& context)
 
 BoundResult bindGlobalAveragePool(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     RETRO_TRY(GlobalWindow all, globalWindow(context));
     if (all.axis.image == 0) {

@@ -159,9 +159,6 @@ private:
 template <class O>
 BoundResult bindCumulative(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .attributes = {{"exclusive", AttributeKind::Int}, {"reverse", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     if (operand.dtype == DType::Bool) {
         return context.error("the operand is bool, but must be a number; insert a Cast");

@@ -114,7 +114,6 @@ base::Result<Shape> impliedShape(const BindContext& context)
 
 BoundResult bindMaxUnpool(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 3, .attributes = {{"kernel_shape", AttributeKind::Ints}}}));
     const TensorType& x = firstType(context);
     const TensorType& indices = context.operandTypes[1];
     if ((x.dtype != tensor::DType::Float32 && x.dtype != tensor::DType::Float64) ||

@@ -150,7 +150,7 @@ private:
 
 base::Result<std::vector<std::size_t>> rowAxes(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"axis", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const std::size_t rank = firstType(context).shape.size();
     const bool flattens = context.node.opset < 13;
     RETRO_TRY(const std::size_t first, axisWithin(context, context.intAttribute("axis", flattens ? 1 : -1), rank));
