@@ -149,7 +149,7 @@ private:
 };
 
 /// The same of integers with whole factors, which wraps around; passes no relevance.
-class IntegerGemm final : public BoundOperator
+class IntegerGemm final : public PassiveOperator
 {
 public:
     IntegerGemm(TensorType output, const Parameters& parameters)
@@ -173,8 +173,6 @@ public:
         }
         return {std::move(buffer).freeze().to(type.dtype)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     [[nodiscard]] Tensor matrix(std::span<const Tensor> operands, std::size_t slot) const

@@ -115,7 +115,7 @@ private:
 };
 
 /// Product of integers, which wraps around; passes no relevance.
-class IntegerMatMul final : public BoundOperator
+class IntegerMatMul final : public PassiveOperator
 {
 public:
     IntegerMatMul(tensor::DType dtype, Shapes shapes) : m_shapes(std::move(shapes))
@@ -128,8 +128,6 @@ public:
         const Tensor product = integerProduct(whole(operands[0], m_shapes.a), whole(operands[1], m_shapes.b));
         return {product.to(m_outputTypes[0].dtype).reshaped(m_shapes.output)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// As int64, with the batch axes of the product.

@@ -180,7 +180,7 @@ base::Result<SupportKernel> supportKernel(const BindContext& context, const Samp
     return kernel;
 }
 
-class SupportRegressor final : public BoundOperator
+class SupportRegressor final : public PassiveOperator
 {
 public:
     SupportRegressor(TensorType output, SampleRows rows, SupportKernel kernel, std::vector<double> coefficients,
@@ -207,8 +207,6 @@ public:
         });
         return {std::move(y).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     SampleRows m_rows;
@@ -259,7 +257,7 @@ struct SupportClasses
     [[nodiscard]] std::size_t pairs() const { return labels.size() * (labels.size() - 1) / 2; }
 };
 
-class SupportClassifier final : public BoundOperator
+class SupportClassifier final : public PassiveOperator
 {
 public:
     SupportClassifier(std::vector<TensorType> outputs, SampleRows rows, SupportKernel kernel, SupportClasses classes)
@@ -286,8 +284,6 @@ public:
         });
         return {std::move(labels).freeze(), std::move(scores).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// Sum of one class's support vectors against another.

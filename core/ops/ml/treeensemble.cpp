@@ -169,7 +169,7 @@ base::Result<Trees> joinedTrees(const BindContext& context, std::int64_t feature
 using tensor::Shape;
 
 /// Scores of every sample, one row each.
-class TreeRegressor final : public BoundOperator, public TreeModel
+class TreeRegressor final : public PassiveOperator, public TreeModel
 {
 public:
     TreeRegressor(TensorType output, SampleRows rows, TreeScores scores, PostTransform transform)
@@ -193,8 +193,6 @@ public:
         });
         return {std::move(y).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
     [[nodiscard]] const TreeScores& treeScores() const override { return m_scores; }
     [[nodiscard]] RawScore rawScore(std::size_t column) const override { return {column, 1}; }
     [[nodiscard]] std::string transformName() const override { return nameOf(m_transform); }
@@ -213,7 +211,7 @@ struct TwoClasses
 };
 
 /// Labels and scores of every sample.
-class TreeClassifier final : public BoundOperator, public TreeModel
+class TreeClassifier final : public PassiveOperator, public TreeModel
 {
 public:
     TreeClassifier(std::vector<TensorType> outputs, SampleRows rows, TreeScores scores, PostTransform transform,
@@ -241,8 +239,6 @@ public:
         });
         return {std::move(labels).freeze(), std::move(scores).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
     [[nodiscard]] const TreeScores& treeScores() const override { return m_scores; }
     /// Of two classes with the weights of the first one, that score speaks for the second class.
     [[nodiscard]] RawScore rawScore(std::size_t column) const override

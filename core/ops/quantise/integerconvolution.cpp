@@ -36,7 +36,7 @@ constexpr std::size_t kBias = 8;
 constexpr std::size_t kNoBias = 99;
 
 /// (x − zero) * (w − zero), exactly, in double. Padding is x's zero point.
-class IntegerConvolution final : public BoundOperator
+class IntegerConvolution final : public PassiveOperator
 {
 public:
     IntegerConvolution(TensorType output, reference::ConvolutionShape shape, const Slots& slots)
@@ -59,8 +59,6 @@ public:
         const Tensor z = std::move(buffer).freeze();
         return {m_slots.isQuantised ? quantised(operands, z) : z.to(m_outputTypes[0].dtype)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// Shape in which a parameter of the weights broadcasts to them: filters × 1 ….

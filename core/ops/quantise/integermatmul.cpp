@@ -45,7 +45,7 @@ struct ProductShapes
 };
 
 /// (a − zero)·(b − zero), exactly, in double; rounded to the quantised type when the slots name scales.
-class QuantisedMatMul final : public BoundOperator
+class QuantisedMatMul final : public PassiveOperator
 {
 public:
     QuantisedMatMul(TensorType output, const ProductSlots& slots, ProductShapes shapes)
@@ -71,8 +71,6 @@ public:
         const Tensor scaled = algebra::multiplyBroadcast(algebra::multiplyBroadcast(product, left), right);
         return {requantised(scaled, Tensor::scalar<double>(1 / result.at(0)), zero, type.dtype).reshaped(type.shape)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     [[nodiscard]] std::vector<Tensor> asMatrices(std::span<const Tensor> operands) const

@@ -24,7 +24,7 @@ using tensor::DType;
 using tensor::Shape;
 
 /// y = saturate(round(x / scale) + zero point), halves rounded to even. In a float of few bits the sum is rounded.
-class QuantizeLinear final : public BoundOperator
+class QuantizeLinear final : public PassiveOperator
 {
 public:
     QuantizeLinear(TensorType output, DType computing, ScaleLayout layout, tensor::NarrowRounding rounding)
@@ -46,8 +46,6 @@ public:
         });
         return {whole.to(type)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// f(x / scale, zero point) of every element.
@@ -151,7 +149,7 @@ BoundResult bindDequantizeLinear(const BindContext& context)
 }
 
 /// uint8 of a floating operand, with scale and zero point from its own range (which always contains 0).
-class DynamicQuantizeLinear final : public BoundOperator
+class DynamicQuantizeLinear final : public PassiveOperator
 {
 public:
     explicit DynamicQuantizeLinear(const TensorType& x)
@@ -180,8 +178,6 @@ public:
         });
         return {values.to(DType::UInt8), scale, Tensor::scalar<std::uint8_t>(static_cast<std::uint8_t>(zero))};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 };
 
 BoundResult bindDynamicQuantizeLinear(const BindContext& context)

@@ -112,7 +112,7 @@ base::Result<Tensor> suppressed(const Tensor& boxes, const Tensor& scores, const
 }
 
 /// The number of rows depends on the data: the operator is bound to the boxes and scores that it was counted with.
-class NonMaxSuppression final : public BoundOperator
+class NonMaxSuppression final : public PassiveOperator
 {
 public:
     NonMaxSuppression(TensorType output, const Suppression& settings) : m_settings(settings)
@@ -128,8 +128,6 @@ public:
         }
         return {*std::move(rows)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     Suppression m_settings;

@@ -37,7 +37,7 @@ std::int64_t positionOf(const T* x, std::int64_t extent, std::int64_t step, cons
     return best;
 }
 
-class ArgExtreme final : public BoundOperator
+class ArgExtreme final : public PassiveOperator
 {
 public:
     ArgExtreme(Shape output, Search search) : m_search(search)
@@ -59,8 +59,6 @@ public:
         });
         return {std::move(buffer).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     Search m_search;

@@ -39,7 +39,7 @@ ElementMap chosenValues(const Tensor& given, const Shape& shape, std::size_t axi
 }
 
 /// Along a new axis: the on value (element 1 of operand 2) at the index, the off value (element 0) elsewhere.
-class OneHot final : public BoundOperator
+class OneHot final : public PassiveOperator
 {
 public:
     OneHot(TensorType output, std::size_t axis) : m_axis(axis) { m_outputTypes.push_back(std::move(output)); }
@@ -49,8 +49,6 @@ public:
         const Shape& shape = m_outputTypes[0].shape;
         return {gathered(operands[kOneHotValues], chosenValues(operands[0], shape, m_axis), shape)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     std::size_t m_axis;

@@ -66,14 +66,12 @@ public:
 };
 
 /// Hands its operand on and takes no relevance for it.
-class Detach final : public BoundOperator
+class Detach final : public PassiveOperator
 {
 public:
     explicit Detach(TensorType output) { m_outputTypes.push_back(std::move(output)); }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override { return {operands[0]}; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 };
 
 struct Opposite

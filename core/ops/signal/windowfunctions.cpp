@@ -20,14 +20,12 @@ using tensor::DType;
 using tensor::Shape;
 
 /// A result that is known when the operator is bound: what it depends on decides its shape, too.
-class Table final : public BoundOperator
+class Table final : public PassiveOperator
 {
 public:
     Table(const TensorType& type, Tensor values) : m_values(std::move(values)) { m_outputTypes = {type}; }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor>) const override { return {m_values}; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     Tensor m_values;

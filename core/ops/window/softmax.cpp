@@ -129,7 +129,7 @@ private:
 };
 
 /// Constant almost everywhere, so it passes no relevance.
-class HardmaxOver final : public BoundOperator
+class HardmaxOver final : public PassiveOperator
 {
 public:
     HardmaxOver(const TensorType& type, std::vector<std::size_t> axes) : m_rows(type.shape, std::move(axes))
@@ -141,8 +141,6 @@ public:
     {
         return {m_rows.map(operands[0], {hardmaxRow<float>, hardmaxRow<double>})};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     RowAxes m_rows;
