@@ -55,9 +55,9 @@ Result<void> checkCall(const NodeProto& call, const graph::Attributes& attribute
     node.domain = call.domain();
     node.attributes = attributes;
     for (const std::string& operand : call.input()) {
-        node.inputs.push_back(operand.empty() ? graph::ValueId() : graph::ValueId(0));
+        node.inputs.push_back(operand.empty() ? graph::ValueId() : graph::ValueId(std::size_t{0}));
     }
-    node.outputs.assign(static_cast<std::size_t>(call.output_size()), graph::ValueId(0));
+    node.outputs.assign(static_cast<std::size_t>(call.output_size()), graph::ValueId(std::size_t{0}));
     std::optional<std::string> fault;
     for (node.opset = kNewest; node.opset > 0; --node.opset) {
         std::optional<std::string> other = ops::schemaFault(node);

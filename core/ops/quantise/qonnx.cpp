@@ -50,6 +50,9 @@ base::Result<void> expectQonnxOperands(const BindContext& context, std::size_t c
 {
     const Shape& x = firstType(context).shape;
     for (std::size_t slot = 0; slot < count; ++slot) {
+        if (!context.present(slot)) {
+            return context.error(fmt::format("operand {} is missing", slot));
+        }
         const TensorType& type = context.operandTypes[slot];
         if (!tensor::isFloating(type.dtype)) {
             return context.error(

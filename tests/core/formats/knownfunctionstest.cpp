@@ -388,7 +388,7 @@ private slots:
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {}, 8), "keys (operand 1) 16 wide"));
         QVERIFY(isRefused(groups({"q", "", "", "", "", "s", "t"}, {}, 6), "do not divide into 10 heads"));
         QVERIFY(isRefused(groups({"q", "k", "k", "", "", "s", "t"}, {{"head_count", std::int64_t{1}}}),
-                          "has no attribute 'head_count'"));
+                          "attribute 'head_count' is none of GroupQueryAttention"));
     }
 
     void experts()
