@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -535,16 +534,10 @@ Written writeGroupQueryAttention(FunctionWriter& body)
 
 } // namespace
 
-std::span<const KnownFunction> attentionFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "MultiHeadAttention", "Split, Add, Attention", writeMultiHeadAttention},
-        KnownFunction{kDomain, "GroupQueryAttention",
-                      "Reshape, Split, RMSNormalization, Transpose, RotaryEmbedding, CacheAppend, Attention",
-                      writeGroupQueryAttention},
-    };
-    return kFunctions;
-}
+const FunctionFamily kAttentionFunctions{
+    {"com.microsoft", "MultiHeadAttention", "Split, Add, Attention", writeMultiHeadAttention},
+    {"com.microsoft", "GroupQueryAttention",
+     "Reshape, Split, RMSNormalization, Transpose, RotaryEmbedding, CacheAppend, Attention", writeGroupQueryAttention},
+};
 
 } // namespace retro::formats

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::formats
@@ -103,16 +102,11 @@ Written writeSupportLabels(FunctionWriter& body)
 
 } // namespace
 
-std::span<const KnownFunction> classifierFunctions()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "LinearClassifier", "Gemm, Softmax or Sigmoid; ArgMax", writeLinearClassifier},
-        KnownFunction{kDomain, "TreeEnsembleClassifier", "TreeEnsembleClassifier, Gather of labels that are texts",
-                      writeTreeLabels},
-        KnownFunction{kDomain, "SVMClassifier", "SVMClassifier, Gather of labels that are texts", writeSupportLabels},
-    };
-    return kFunctions;
-}
+const FunctionFamily kClassifierFunctions{
+    {"ai.onnx.ml", "LinearClassifier", "Gemm, Softmax or Sigmoid; ArgMax", writeLinearClassifier},
+    {"ai.onnx.ml", "TreeEnsembleClassifier", "TreeEnsembleClassifier, Gather of labels that are texts",
+     writeTreeLabels},
+    {"ai.onnx.ml", "SVMClassifier", "SVMClassifier, Gather of labels that are texts", writeSupportLabels},
+};
 
 } // namespace retro::formats

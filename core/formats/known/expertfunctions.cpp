@@ -301,15 +301,9 @@ Written writeQMoE(FunctionWriter& body) { return writeExperts(body, true); }
 
 } // namespace
 
-std::span<const KnownFunction> expertFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::string_view kSteps = "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "MoE", kSteps, writeMoE},
-        KnownFunction{kDomain, "QMoE", kSteps, writeQMoE},
-    };
-    return kFunctions;
-}
+const FunctionFamily kExpertFunctions{
+    {"com.microsoft", "MoE", "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum", writeMoE},
+    {"com.microsoft", "QMoE", "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum", writeQMoE},
+};
 
 } // namespace retro::formats

@@ -228,19 +228,13 @@ Written writeFusedProduct(FunctionWriter& body)
 
 } // namespace
 
-std::span<const KnownFunction> fusedLayerFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "FusedConv", "Conv, Add, activation", writeFusedConvolution},
-        KnownFunction{kDomain, "NhwcFusedConv", "Transpose, Conv, Add, activation, Transpose",
-                      writeChannelsLastConvolution},
-        KnownFunction{kDomain, "NhwcMaxPool", "Transpose, MaxPool, Transpose", writeChannelsLastMaxPool},
-        KnownFunction{kDomain, "FusedGemm", "Gemm, activation", writeFusedGemm},
-        KnownFunction{kDomain, "FusedMatMul", "Transpose, MatMul, Mul", writeFusedProduct},
-        KnownFunction{kDomain, "TransposeMatMul", "Transpose, MatMul, Mul", writeFusedProduct},
-    };
-    return kFunctions;
-}
+const FunctionFamily kFusedLayerFunctions{
+    {"com.microsoft", "FusedConv", "Conv, Add, activation", writeFusedConvolution},
+    {"com.microsoft", "NhwcFusedConv", "Transpose, Conv, Add, activation, Transpose", writeChannelsLastConvolution},
+    {"com.microsoft", "NhwcMaxPool", "Transpose, MaxPool, Transpose", writeChannelsLastMaxPool},
+    {"com.microsoft", "FusedGemm", "Gemm, activation", writeFusedGemm},
+    {"com.microsoft", "FusedMatMul", "Transpose, MatMul, Mul", writeFusedProduct},
+    {"com.microsoft", "TransposeMatMul", "Transpose, MatMul, Mul", writeFusedProduct},
+};
 
 } // namespace retro::formats

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::formats
 {
 
@@ -273,25 +271,17 @@ Written writeSkipGroupNorm(FunctionWriter& body)
 
 } // namespace
 
-std::span<const KnownFunction> fusedTransformerFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "BiasGelu", "Add, Gelu", writeBiasGelu},
-        KnownFunction{kDomain, "FastGelu", "Add, FastGelu", writeFastGelu},
-        KnownFunction{kDomain, "SkipLayerNormalization", "Add, LayerNormalization", writeSkipLayerNormalization},
-        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization",
-                      writeSkipSimplified},
-        KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization",
-                      writeEmbedLayerNormalization},
-        KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", writeBiasSoftmax},
-        KnownFunction{kDomain, "BiasAdd", "Add", writeBiasAdd},
-        KnownFunction{kDomain, "BiasDropout", "Add", writeBiasDropout},
-        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", writeGroupNorm},
-        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose",
-                      writeSkipGroupNorm},
-    };
-    return kFunctions;
-}
+const FunctionFamily kFusedTransformerFunctions{
+    {"com.microsoft", "BiasGelu", "Add, Gelu", writeBiasGelu},
+    {"com.microsoft", "FastGelu", "Add, FastGelu", writeFastGelu},
+    {"com.microsoft", "SkipLayerNormalization", "Add, LayerNormalization", writeSkipLayerNormalization},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization", writeSkipSimplified},
+    {"com.microsoft", "EmbedLayerNormalization", "Gather, Add, LayerNormalization", writeEmbedLayerNormalization},
+    {"com.microsoft", "BiasSoftmax", "Add, Softmax", writeBiasSoftmax},
+    {"com.microsoft", "BiasAdd", "Add", writeBiasAdd},
+    {"com.microsoft", "BiasDropout", "Add", writeBiasDropout},
+    {"com.microsoft", "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", writeGroupNorm},
+    {"com.microsoft", "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose", writeSkipGroupNorm},
+};
 
 } // namespace retro::formats

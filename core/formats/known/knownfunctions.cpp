@@ -24,10 +24,9 @@ namespace
 std::vector<KnownFunction> gatherFunctions()
 {
     std::vector<KnownFunction> all;
-    for (const auto family : {fusedLayerFunctions, fusedTransformerFunctions, attentionFunctions, expertFunctions,
-                              machineLearningFunctions, classifierFunctions}) {
-        const auto functions = family();
-        all.insert(all.end(), functions.begin(), functions.end());
+    for (const FunctionFamily* family : {&kFusedLayerFunctions, &kFusedTransformerFunctions, &kAttentionFunctions,
+                                         &kExpertFunctions, &kMachineLearningFunctions, &kClassifierFunctions}) {
+        all.insert(all.end(), family->begin(), family->end());
     }
     std::sort(all.begin(), all.end(), [](const KnownFunction& a, const KnownFunction& b) {
         return std::tie(a.domain, a.op) < std::tie(b.domain, b.op);

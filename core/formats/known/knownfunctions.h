@@ -4,8 +4,8 @@
 #include "core/base/result.h"
 #include "core/formats/known/functionwriter.h"
 
+#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,11 +36,12 @@ struct KnownFunction
                                                                                    const GraphFacts& facts);
 
 /// The functions by family.
-[[nodiscard]] std::span<const KnownFunction> fusedLayerFunctions();
-[[nodiscard]] std::span<const KnownFunction> fusedTransformerFunctions();
-[[nodiscard]] std::span<const KnownFunction> attentionFunctions();
-[[nodiscard]] std::span<const KnownFunction> expertFunctions();
-[[nodiscard]] std::span<const KnownFunction> machineLearningFunctions();
-[[nodiscard]] std::span<const KnownFunction> classifierFunctions();
+using FunctionFamily = std::initializer_list<KnownFunction>;
+extern const FunctionFamily kFusedLayerFunctions;
+extern const FunctionFamily kFusedTransformerFunctions;
+extern const FunctionFamily kAttentionFunctions;
+extern const FunctionFamily kExpertFunctions;
+extern const FunctionFamily kMachineLearningFunctions;
+extern const FunctionFamily kClassifierFunctions;
 
 } // namespace retro::formats

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::formats
@@ -226,22 +225,17 @@ Written writeZipMap(FunctionWriter& body)
 
 } // namespace
 
-std::span<const KnownFunction> machineLearningFunctions()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "Scaler", "Sub, Mul", writeScaler},
-        KnownFunction{kDomain, "Normalizer", "LpNormalization or Div", writeNormalizer},
-        KnownFunction{kDomain, "Binarizer", "Greater, Cast", writeBinarizer},
-        KnownFunction{kDomain, "Imputer", "Equal or IsNaN, Where", writeImputer},
-        KnownFunction{kDomain, "ArrayFeatureExtractor", "Gather", writeArrayFeatureExtractor},
-        KnownFunction{kDomain, "LinearRegressor", "Gemm, Softmax or Sigmoid", writeLinearRegressor},
-        KnownFunction{kDomain, "LabelEncoder", "Equal, ArgMax, Gather, Where", writeLabelEncoder},
-        KnownFunction{kDomain, "OneHotEncoder", "Equal, Cast", writeOneHotEncoder},
-        KnownFunction{kDomain, "FeatureVectorizer", "Concat", writeFeatureVectorizer},
-        KnownFunction{kDomain, "ZipMap", "Identity", writeZipMap},
-    };
-    return kFunctions;
-}
+const FunctionFamily kMachineLearningFunctions{
+    {"ai.onnx.ml", "Scaler", "Sub, Mul", writeScaler},
+    {"ai.onnx.ml", "Normalizer", "LpNormalization or Div", writeNormalizer},
+    {"ai.onnx.ml", "Binarizer", "Greater, Cast", writeBinarizer},
+    {"ai.onnx.ml", "Imputer", "Equal or IsNaN, Where", writeImputer},
+    {"ai.onnx.ml", "ArrayFeatureExtractor", "Gather", writeArrayFeatureExtractor},
+    {"ai.onnx.ml", "LinearRegressor", "Gemm, Softmax or Sigmoid", writeLinearRegressor},
+    {"ai.onnx.ml", "LabelEncoder", "Equal, ArgMax, Gather, Where", writeLabelEncoder},
+    {"ai.onnx.ml", "OneHotEncoder", "Equal, Cast", writeOneHotEncoder},
+    {"ai.onnx.ml", "FeatureVectorizer", "Concat", writeFeatureVectorizer},
+    {"ai.onnx.ml", "ZipMap", "Identity", writeZipMap},
+};
 
 } // namespace retro::formats

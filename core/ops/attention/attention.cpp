@@ -379,12 +379,8 @@ BoundResult bindAttention(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> attentionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Attention", 23, 0, "composed", true, bindAttention},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kAttentionOperators{
+    {"", "Attention", 23, 0, "composed", true, bindAttention},
+};
 
 } // namespace retro::ops

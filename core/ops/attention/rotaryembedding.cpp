@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -307,14 +305,10 @@ BoundResult bindFusedRotaryEmbedding(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> rotaryEmbeddingDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "RotaryEmbedding", 23, 0, "function", true, bindRotaryEmbedding},
-        OperatorDeclaration{"com.microsoft", "RotaryEmbedding", 1, 0, "function", true, bindFusedRotaryEmbedding},
-        OperatorDeclaration{"retrograde", "CacheAppend", 1, 0, "shape map", true, bindCacheAppend},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRotaryEmbeddingOperators{
+    {"", "RotaryEmbedding", 23, 0, "function", true, bindRotaryEmbedding},
+    {"com.microsoft", "RotaryEmbedding", 1, 0, "function", true, bindFusedRotaryEmbedding},
+    {"retrograde", "CacheAppend", 1, 0, "shape map", true, bindCacheAppend},
+};
 
 } // namespace retro::ops

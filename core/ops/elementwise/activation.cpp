@@ -6,7 +6,6 @@
 #include "core/ops/kernel/logistic.h"
 #include "core/ops/logic/rowoperator.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -29,11 +28,7 @@ struct Relu
     static constexpr bool kIsRelu = true;
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return x <= T{0} ? T{0} : x;
-    }
+    [[nodiscard]] auto value(auto x) const { return x <= 0 ? 0 : x; }
     template <class T>
     [[nodiscard]] T slope(T y) const
     {
@@ -43,44 +38,20 @@ struct Relu
 
 struct Sigmoid : ReadsOutput
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return logistic(x);
-    }
-    template <class T>
-    [[nodiscard]] T slope(T y) const
-    {
-        return y * (T{1} - y);
-    }
+    [[nodiscard]] auto value(auto x) const { return logistic(x); }
+    [[nodiscard]] auto slope(auto y) const { return y * (1 - y); }
 };
 
 struct Tanh : ReadsOutput
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return fastTanh(x);
-    }
-    template <class T>
-    [[nodiscard]] T slope(T y) const
-    {
-        return T{1} - y * y;
-    }
+    [[nodiscard]] auto value(auto x) const { return fastTanh(x); }
+    [[nodiscard]] auto slope(auto y) const { return 1 - y * y; }
 };
 
 struct Exponential : ReadsOutput
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return fastExp(x);
-    }
-    template <class T>
-    [[nodiscard]] T slope(T y) const
-    {
-        return y;
-    }
+    [[nodiscard]] auto value(auto x) const { return fastExp(x); }
+    [[nodiscard]] auto slope(auto y) const { return y; }
 };
 
 /// factor · (x for x > 0, else alpha·(eˣ − 1)): Elu, and Selu with its two constants.
@@ -144,16 +115,8 @@ struct HardSigmoid : ReadsOperand
 /// ln(1 + eˣ).
 struct Softplus : ReadsOperand
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return std::log1p(std::exp(-std::abs(x))) + (x > T{0} ? x : T{0});
-    }
-    template <class T>
-    [[nodiscard]] T slope(T x) const
-    {
-        return logistic(x);
-    }
+    [[nodiscard]] auto value(auto x) const { return std::log1p(std::exp(-std::abs(x))) + (x > 0 ? x : 0); }
+    [[nodiscard]] auto slope(auto x) const { return logistic(x); }
 };
 
 template <class F>
@@ -165,11 +128,7 @@ BoundResult bindPlain(const BindContext& context)
 
 struct PositivePart
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x < T{0} ? T{0} : x;
-    }
+    static auto value(auto x, RowParameters) { return x < 0 ? 0 : x; }
 };
 
 /// Since opset 14, Relu takes integers as well.
@@ -222,20 +181,16 @@ BoundResult bindHardSigmoid(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> activationDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Relu", 1, 0, "element-wise", true, bindRelu},
-        OperatorDeclaration{"", "Sigmoid", 1, 0, "element-wise", true, bindPlain<Sigmoid>},
-        OperatorDeclaration{"", "Tanh", 1, 0, "element-wise", true, bindPlain<Tanh>},
-        OperatorDeclaration{"", "Exp", 1, 0, "element-wise", true, bindPlain<Exponential>},
-        OperatorDeclaration{"", "Softplus", 1, 0, "element-wise", true, bindPlain<Softplus>},
-        OperatorDeclaration{"", "Elu", 1, 0, "element-wise", true, bindElu},
-        OperatorDeclaration{"", "Selu", 1, 0, "element-wise", true, bindSelu},
-        OperatorDeclaration{"", "LeakyRelu", 1, 0, "element-wise", true, bindLeakyRelu},
-        OperatorDeclaration{"", "HardSigmoid", 1, 0, "element-wise", true, bindHardSigmoid},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kActivationOperators{
+    {"", "Relu", 1, 0, "element-wise", true, bindRelu},
+    {"", "Sigmoid", 1, 0, "element-wise", true, bindPlain<Sigmoid>},
+    {"", "Tanh", 1, 0, "element-wise", true, bindPlain<Tanh>},
+    {"", "Exp", 1, 0, "element-wise", true, bindPlain<Exponential>},
+    {"", "Softplus", 1, 0, "element-wise", true, bindPlain<Softplus>},
+    {"", "Elu", 1, 0, "element-wise", true, bindElu},
+    {"", "Selu", 1, 0, "element-wise", true, bindSelu},
+    {"", "LeakyRelu", 1, 0, "element-wise", true, bindLeakyRelu},
+    {"", "HardSigmoid", 1, 0, "element-wise", true, bindHardSigmoid},
+};
 
 } // namespace retro::ops

@@ -369,13 +369,8 @@ BoundResult bindBatchNormalization(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> normalisationDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "BatchNormalization", 1, 0, "normalisation, self-normalisation", true,
-                            bindBatchNormalization},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kNormalisationOperators{
+    {"", "BatchNormalization", 1, 0, "normalisation, self-normalisation", true, bindBatchNormalization},
+};
 
 } // namespace retro::ops

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -183,11 +182,7 @@ struct TanhGate : ReadsOperand
         const T factor = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
         return factor * (x + static_cast<T>(0.044715) * x * x * x);
     }
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return x * (1 + std::tanh(inner(x))) / 2;
-    }
+    [[nodiscard]] auto value(auto x) const { return x * (1 + std::tanh(inner(x))) / 2; }
     template <class T>
     [[nodiscard]] T slope(T x) const
     {
@@ -339,18 +334,13 @@ std::optional<Node> standardActivation(const Node& node)
     return std::nullopt;
 }
 
-std::span<const OperatorDeclaration> fusedActivationDeclarations()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "Gelu", 1, 0, "element-wise", true, bindContribGelu},
-        OperatorDeclaration{kDomain, "BiasGelu", 1, 0, "composed", true, bindBiased<NormalGate, 2>},
-        OperatorDeclaration{kDomain, "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
-        OperatorDeclaration{kDomain, "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},
-        OperatorDeclaration{"", "SwiGLU", 28, 0, "composed", true, bindSwiGlu},
-        OperatorDeclaration{"retrograde", "ElementwiseChain", 1, 0, "element-wise", true, bindElementwiseChain},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFusedActivationOperators{
+    {"com.microsoft", "Gelu", 1, 0, "element-wise", true, bindContribGelu},
+    {"com.microsoft", "BiasGelu", 1, 0, "composed", true, bindBiased<NormalGate, 2>},
+    {"com.microsoft", "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
+    {"com.microsoft", "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},
+    {"", "SwiGLU", 28, 0, "composed", true, bindSwiGlu},
+    {"retrograde", "ElementwiseChain", 1, 0, "element-wise", true, bindElementwiseChain},
+};
 
 } // namespace retro::ops

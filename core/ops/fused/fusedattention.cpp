@@ -324,12 +324,8 @@ BoundResult bindFusedAttention(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> fusedAttentionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"com.microsoft", "Attention", 1, 0, "composed", true, bindFusedAttention},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFusedAttentionOperators{
+    {"com.microsoft", "Attention", 1, 0, "composed", true, bindFusedAttention},
+};
 
 } // namespace retro::ops

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -150,12 +149,8 @@ BoundResult bindFusedMatMul(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> fusedMatMulDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"com.microsoft", "FusedMatMul", 1, 0, "linear map, bilinear", true, bindFusedMatMul},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFusedMatMulOperators{
+    {"com.microsoft", "FusedMatMul", 1, 0, "linear map, bilinear", true, bindFusedMatMul},
+};
 
 } // namespace retro::ops

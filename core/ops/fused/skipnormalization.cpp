@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -120,14 +118,9 @@ BoundResult bindSkipSimplified(const BindContext& context) { return bindSkip(con
 
 } // namespace
 
-std::span<const OperatorDeclaration> skipNormalizationDeclarations()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "SkipLayerNormalization", 1, 0, "composed", true, bindSkipLayerNormalization},
-        OperatorDeclaration{kDomain, "SkipSimplifiedLayerNormalization", 1, 0, "composed", true, bindSkipSimplified},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSkipNormalizationOperators{
+    {"com.microsoft", "SkipLayerNormalization", 1, 0, "composed", true, bindSkipLayerNormalization},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, 0, "composed", true, bindSkipSimplified},
+};
 
 } // namespace retro::ops

@@ -12,8 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -238,13 +236,9 @@ BoundResult bindConvTranspose(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> convolutionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Conv", 1, 0, "linear map, function", true, bindConv},
-        OperatorDeclaration{"", "ConvTranspose", 1, 0, "linear map, function", true, bindConvTranspose},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kConvolutionOperators{
+    {"", "Conv", 1, 0, "linear map, function", true, bindConv},
+    {"", "ConvTranspose", 1, 0, "linear map, function", true, bindConvTranspose},
+};
 
 } // namespace retro::ops

@@ -468,13 +468,9 @@ BoundResult bindDeformSample(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> deformConvolutionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "DeformConv", 19, 0, "composed", true, bindDeformConv},
-        OperatorDeclaration{"retrograde", "DeformSample", 1, 0, "function", true, bindDeformSample},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDeformConvolutionOperators{
+    {"", "DeformConv", 19, 0, "composed", true, bindDeformConv},
+    {"retrograde", "DeformSample", 1, 0, "function", true, bindDeformSample},
+};
 
 } // namespace retro::ops

@@ -4,7 +4,6 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/visitnumber.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -139,12 +138,8 @@ BoundResult bindDet(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> detDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Det", 11, 0, "function", true, bindDet},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDetOperators{
+    {"", "Det", 11, 0, "function", true, bindDet},
+};
 
 } // namespace retro::ops

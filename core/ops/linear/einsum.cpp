@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 namespace retro::ops
@@ -540,12 +539,8 @@ BoundResult bindEinsum(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> einsumDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Einsum", 12, 0, "linear map, bilinear, function", true, bindEinsum},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kEinsumOperators{
+    {"", "Einsum", 12, 0, "linear map, bilinear, function", true, bindEinsum},
+};
 
 } // namespace retro::ops

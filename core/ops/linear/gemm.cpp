@@ -251,12 +251,8 @@ BoundResult bindGemm(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> gemmDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Gemm", 1, 0, "linear map, bilinear, function", true, bindGemm},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kGemmOperators{
+    {"", "Gemm", 1, 0, "linear map, bilinear, function", true, bindGemm},
+};
 
 } // namespace retro::ops

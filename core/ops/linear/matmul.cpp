@@ -215,13 +215,9 @@ BoundResult bindPackedProduct(const BindContext& context, std::shared_ptr<const 
     return boundMap(context, shapes, std::move(weight));
 }
 
-std::span<const OperatorDeclaration> matMulDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MatMul", 1, 0, "linear map, bilinear", true, bindMatMul},
-        OperatorDeclaration{"retrograde", "MatMul", 1, 0, "linear map", true, bindLinear},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMatMulOperators{
+    {"", "MatMul", 1, 0, "linear map, bilinear", true, bindMatMul},
+    {"retrograde", "MatMul", 1, 0, "linear map", true, bindLinear},
+};
 
 } // namespace retro::ops

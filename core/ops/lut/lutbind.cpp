@@ -279,12 +279,8 @@ BoundResult bindLut(const BindContext& context) { return LutBinder(context).bind
 
 } // namespace
 
-std::span<const OperatorDeclaration> lutDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"ai.retrograde", "LUT", 1, 0, "table lookup", true, bindLut},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kLutOperators{
+    {"ai.retrograde", "LUT", 1, 0, "table lookup", true, bindLut},
+};
 
 } // namespace retro::ops

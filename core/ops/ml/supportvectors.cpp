@@ -388,14 +388,9 @@ BoundResult bindSupportClassifier(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> supportVectorDeclarations()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "SVMRegressor", 1, 5, "no relevance", false, bindSupportRegressor},
-        OperatorDeclaration{kDomain, "SVMClassifier", 1, 5, "no relevance", false, bindSupportClassifier},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSupportVectorOperators{
+    {"ai.onnx.ml", "SVMRegressor", 1, 5, "no relevance", false, bindSupportRegressor},
+    {"ai.onnx.ml", "SVMClassifier", 1, 5, "no relevance", false, bindSupportClassifier},
+};
 
 } // namespace retro::ops

@@ -407,15 +407,10 @@ BoundResult bindTreeEnsemble(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> treeEnsembleDeclarations()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "TreeEnsembleRegressor", 1, 5, "no relevance", false, bindTreeRegressor},
-        OperatorDeclaration{kDomain, "TreeEnsembleClassifier", 1, 5, "no relevance", false, bindTreeClassifier},
-        OperatorDeclaration{kDomain, "TreeEnsemble", 5, 5, "no relevance", false, bindTreeEnsemble},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTreeEnsembleOperators{
+    {"ai.onnx.ml", "TreeEnsembleRegressor", 1, 5, "no relevance", false, bindTreeRegressor},
+    {"ai.onnx.ml", "TreeEnsembleClassifier", 1, 5, "no relevance", false, bindTreeClassifier},
+    {"ai.onnx.ml", "TreeEnsemble", 5, 5, "no relevance", false, bindTreeEnsemble},
+};
 
 } // namespace retro::ops

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -228,13 +227,9 @@ BoundResult bindLrn(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> normByAxisDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "LpNormalization", 1, 0, "self-normalisation", true, bindLpNormalization},
-        OperatorDeclaration{"", "LRN", 1, 0, "self-normalisation", true, bindLrn},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kNormByAxisOperators{
+    {"", "LpNormalization", 1, 0, "self-normalisation", true, bindLpNormalization},
+    {"", "LRN", 1, 0, "self-normalisation", true, bindLrn},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::ops
 {
@@ -162,21 +161,16 @@ BoundResult bindMeanVarianceNormalization(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> standardisationDeclarations()
-{
-    static constexpr std::string_view kStructure = "self-normalisation";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "LayerNormalization", 1, 16, kStructure, true, bindLayerNormalization},
-        OperatorDeclaration{"", "LayerNormalization", 17, 0, kStructure, true, bindLayerNormalization},
-        OperatorDeclaration{"com.microsoft", "LayerNormalization", 1, 0, kStructure, true, bindLayerNormalization},
-        OperatorDeclaration{"", "SimplifiedLayerNormalization", 1, 0, kStructure, true, bindRmsNormalization},
-        OperatorDeclaration{"", "RMSNormalization", 23, 0, kStructure, true, bindRmsNormalization},
-        OperatorDeclaration{"", "InstanceNormalization", 6, 0, kStructure, true, bindInstanceNormalization},
-        OperatorDeclaration{"", "GroupNormalization", 18, 20, kStructure, true, bindGroupNormalization18},
-        OperatorDeclaration{"", "GroupNormalization", 21, 0, kStructure, true, bindGroupNormalization},
-        OperatorDeclaration{"", "MeanVarianceNormalization", 9, 0, kStructure, true, bindMeanVarianceNormalization},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kStandardisationOperators{
+    {"", "LayerNormalization", 1, 16, "self-normalisation", true, bindLayerNormalization},
+    {"", "LayerNormalization", 17, 0, "self-normalisation", true, bindLayerNormalization},
+    {"com.microsoft", "LayerNormalization", 1, 0, "self-normalisation", true, bindLayerNormalization},
+    {"", "SimplifiedLayerNormalization", 1, 0, "self-normalisation", true, bindRmsNormalization},
+    {"", "RMSNormalization", 23, 0, "self-normalisation", true, bindRmsNormalization},
+    {"", "InstanceNormalization", 6, 0, "self-normalisation", true, bindInstanceNormalization},
+    {"", "GroupNormalization", 18, 20, "self-normalisation", true, bindGroupNormalization18},
+    {"", "GroupNormalization", 21, 0, "self-normalisation", true, bindGroupNormalization},
+    {"", "MeanVarianceNormalization", 9, 0, "self-normalisation", true, bindMeanVarianceNormalization},
+};
 
 } // namespace retro::ops

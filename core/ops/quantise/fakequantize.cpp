@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -223,12 +222,8 @@ BoundResult bindFakeQuantize(const BindContext& context)
 
 double saturationMargin(double least, double most) { return std::max(kLeastBeyond, (most - least) * kPartBeyond); }
 
-std::span<const OperatorDeclaration> fakeQuantizeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"retrograde", "FakeQuantize", 1, 0, "shape map", true, bindFakeQuantize, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFakeQuantizeOperators{
+    {"retrograde", "FakeQuantize", 1, 0, "shape map", true, bindFakeQuantize, true},
+};
 
 } // namespace retro::ops

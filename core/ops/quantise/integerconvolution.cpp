@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -160,13 +158,9 @@ BoundResult bindQLinearConv(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> integerConvolutionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "ConvInteger", 10, 0, "no relevance", false, bindConvInteger},
-        OperatorDeclaration{"", "QLinearConv", 10, 0, "no relevance", false, bindQLinearConv},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIntegerConvolutionOperators{
+    {"", "ConvInteger", 10, 0, "no relevance", false, bindConvInteger},
+    {"", "QLinearConv", 10, 0, "no relevance", false, bindQLinearConv},
+};
 
 } // namespace retro::ops

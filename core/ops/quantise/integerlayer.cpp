@@ -330,15 +330,10 @@ BoundResult bindIntegerLayer(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> integerLayerDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"retrograde.integer", "Conv", 1, 0, "linear map, function", true, bindIntegerLayer},
-        OperatorDeclaration{"retrograde.integer", "Gemm", 1, 0, "linear map, bilinear, function", true,
-                            bindIntegerLayer},
-        OperatorDeclaration{"retrograde.integer", "MatMul", 1, 0, "linear map, bilinear", true, bindIntegerLayer},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIntegerLayerOperators{
+    {"retrograde.integer", "Conv", 1, 0, "linear map, function", true, bindIntegerLayer},
+    {"retrograde.integer", "Gemm", 1, 0, "linear map, bilinear, function", true, bindIntegerLayer},
+    {"retrograde.integer", "MatMul", 1, 0, "linear map, bilinear", true, bindIntegerLayer},
+};
 
 } // namespace retro::ops

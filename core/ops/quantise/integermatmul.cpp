@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -191,13 +189,9 @@ BoundResult bindQLinearMatMul(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> integerMatMulDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MatMulInteger", 10, 0, "no relevance", false, bindMatMulInteger},
-        OperatorDeclaration{"", "QLinearMatMul", 10, 0, "no relevance", false, bindQLinearMatMul},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIntegerMatMulOperators{
+    {"", "MatMulInteger", 10, 0, "no relevance", false, bindMatMulInteger},
+    {"", "QLinearMatMul", 10, 0, "no relevance", false, bindQLinearMatMul},
+};
 
 } // namespace retro::ops

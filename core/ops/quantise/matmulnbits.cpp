@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -299,15 +298,10 @@ BoundResult bindMatMulNBits(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> matMulNBitsDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"com.microsoft", "GatherBlockQuantized", 1, 0, "shape map", true, bindGatherBlockQuantized,
-                            true},
-        OperatorDeclaration{"com.microsoft", "MatMulNBits", 1, 0, "linear map", true, bindMatMulNBits},
-        OperatorDeclaration{"retrograde", "ExpertProduct", 1, 0, "linear map", true, bindExpertProduct},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMatMulNBitsOperators{
+    {"com.microsoft", "GatherBlockQuantized", 1, 0, "shape map", true, bindGatherBlockQuantized, true},
+    {"com.microsoft", "MatMulNBits", 1, 0, "linear map", true, bindMatMulNBits},
+    {"retrograde", "ExpertProduct", 1, 0, "linear map", true, bindExpertProduct},
+};
 
 } // namespace retro::ops

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -188,16 +187,12 @@ BoundResult bindDynamicQuantizeLinear(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> quantiseDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
-        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
-        OperatorDeclaration{"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
-        OperatorDeclaration{"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true},
-        OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kQuantiseOperators{
+    {"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
+    {"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
+    {"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
+    {"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true},
+    {"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
+};
 
 } // namespace retro::ops

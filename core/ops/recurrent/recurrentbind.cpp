@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -379,14 +377,10 @@ BoundResult bindLstm(const BindContext& context) { return bindRecurrent(context,
 
 } // namespace
 
-std::span<const OperatorDeclaration> recurrentDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "RNN", 7, 0, "composed", true, bindRnn},
-        OperatorDeclaration{"", "GRU", 7, 0, "composed", true, bindGru},
-        OperatorDeclaration{"", "LSTM", 7, 0, "composed", true, bindLstm},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRecurrentOperators{
+    {"", "RNN", 7, 0, "composed", true, bindRnn},
+    {"", "GRU", 7, 0, "composed", true, bindGru},
+    {"", "LSTM", 7, 0, "composed", true, bindLstm},
+};
 
 } // namespace retro::ops

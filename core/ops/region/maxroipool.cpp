@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -165,12 +164,8 @@ BoundResult bindMaxRoiPool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> maxRoiPoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MaxRoiPool", 1, 0, "shape map", true, bindMaxRoiPool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMaxRoiPoolOperators{
+    {"", "MaxRoiPool", 1, 0, "shape map", true, bindMaxRoiPool},
+};
 
 } // namespace retro::ops

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 
@@ -182,12 +181,8 @@ BoundResult bindNonMaxSuppression(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> nonMaxSuppressionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "NonMaxSuppression", 10, 0, "no relevance", false, bindNonMaxSuppression},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kNonMaxSuppressionOperators{
+    {"", "NonMaxSuppression", 10, 0, "no relevance", false, bindNonMaxSuppression},
+};
 
 } // namespace retro::ops

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -380,13 +379,9 @@ BoundResult bindRoiAlign(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> roiAlignDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "RoiAlign", 10, 15, "function", true, bindRoiAlign10},
-        OperatorDeclaration{"", "RoiAlign", 16, 0, "function", true, bindRoiAlign},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRoiAlignOperators{
+    {"", "RoiAlign", 10, 15, "function", true, bindRoiAlign10},
+    {"", "RoiAlign", 16, 0, "function", true, bindRoiAlign},
+};
 
 } // namespace retro::ops

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -94,12 +92,8 @@ BoundResult bindAffineGrid(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> affineGridDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "AffineGrid", 20, 0, "function", true, bindAffineGrid},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kAffineGridOperators{
+    {"", "AffineGrid", 20, 0, "function", true, bindAffineGrid},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -84,12 +83,8 @@ BoundResult bindCenterCropPad(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> centerCropPadDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "CenterCropPad", 18, 0, "shape map", true, bindCenterCropPad},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kCenterCropPadOperators{
+    {"", "CenterCropPad", 18, 0, "shape map", true, bindCenterCropPad},
+};
 
 } // namespace retro::ops

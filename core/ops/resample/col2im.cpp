@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -136,12 +134,8 @@ BoundResult bindCol2Im(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> col2ImDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Col2Im", 18, 0, "function", true, bindCol2Im},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kCol2ImOperators{
+    {"", "Col2Im", 18, 0, "function", true, bindCol2Im},
+};
 
 } // namespace retro::ops

@@ -347,12 +347,8 @@ BoundResult bindGridSample(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> gridSampleDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "GridSample", 16, 0, "function", true, bindGridSample},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kGridSampleOperators{
+    {"", "GridSample", 16, 0, "function", true, bindGridSample},
+};
 
 } // namespace retro::ops

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -440,14 +439,10 @@ BoundResult bindByScales(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> resizeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Resize", 10, 10, "function", true, bindByScales},
-        OperatorDeclaration{"", "Resize", 11, 0, "function", true, bindResize},
-        OperatorDeclaration{"", "Upsample", 7, 9, "function", true, bindByScales},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kResizeOperators{
+    {"", "Resize", 10, 10, "function", true, bindByScales},
+    {"", "Resize", 11, 0, "function", true, bindResize},
+    {"", "Upsample", 7, 9, "function", true, bindByScales},
+};
 
 } // namespace retro::ops

@@ -520,15 +520,11 @@ BoundResult bindTensorScatter(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> scatterDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Scatter", 9, 10, "shape map", true, bindScatterElements},
-        OperatorDeclaration{"", "ScatterElements", 11, 0, "shape map, function", true, bindScatterElements},
-        OperatorDeclaration{"", "ScatterND", 11, 0, "shape map, function", true, bindScatterNd},
-        OperatorDeclaration{"", "TensorScatter", 24, 0, "shape map", true, bindTensorScatter},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kScatterOperators{
+    {"", "Scatter", 9, 10, "shape map", true, bindScatterElements},
+    {"", "ScatterElements", 11, 0, "shape map, function", true, bindScatterElements},
+    {"", "ScatterND", 11, 0, "shape map, function", true, bindScatterNd},
+    {"", "TensorScatter", 24, 0, "shape map", true, bindTensorScatter},
+};
 
 } // namespace retro::ops

@@ -5,8 +5,6 @@
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/select/order.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -85,13 +83,9 @@ BoundResult bindArgMin(const BindContext& context) { return boundArgExtreme(cont
 
 } // namespace
 
-std::span<const OperatorDeclaration> argExtremeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "ArgMax", 1, 0, "no relevance", false, bindArgMax},
-        OperatorDeclaration{"", "ArgMin", 1, 0, "no relevance", false, bindArgMin},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kArgExtremeOperators{
+    {"", "ArgMax", 1, 0, "no relevance", false, bindArgMax},
+    {"", "ArgMin", 1, 0, "no relevance", false, bindArgMin},
+};
 
 } // namespace retro::ops

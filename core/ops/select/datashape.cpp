@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -199,14 +198,10 @@ BoundResult bindUnique(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> dataShapeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Compress", 9, 0, "shape map", true, bindCompress},
-        OperatorDeclaration{"", "NonZero", 9, 0, "no relevance", false, bindNonZero},
-        OperatorDeclaration{"", "Unique", 11, 0, "shape map, no relevance", true, bindUnique},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDataShapeOperators{
+    {"", "Compress", 9, 0, "shape map", true, bindCompress},
+    {"", "NonZero", 9, 0, "no relevance", false, bindNonZero},
+    {"", "Unique", 11, 0, "shape map, no relevance", true, bindUnique},
+};
 
 } // namespace retro::ops

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -120,12 +119,8 @@ BoundResult bindOneHot(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> oneHotDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "OneHot", 9, 0, "shape map, no relevance", true, bindOneHot},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kOneHotOperators{
+    {"", "OneHot", 9, 0, "shape map, no relevance", true, bindOneHot},
+};
 
 } // namespace retro::ops

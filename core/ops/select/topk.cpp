@@ -169,12 +169,8 @@ BoundResult bindTopK(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> topKDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "TopK", 1, 0, "shape map", true, bindTopK},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTopKOperators{
+    {"", "TopK", 1, 0, "shape map", true, bindTopK},
+};
 
 } // namespace retro::ops

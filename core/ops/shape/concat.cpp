@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -109,13 +108,9 @@ BoundResult bindStack(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> concatDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Concat", 1, 0, "shape map", true, bindConcat, true},
-        OperatorDeclaration{"ai.retrograde", "Stack", 1, 0, "shape map", true, bindStack},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kConcatOperators{
+    {"", "Concat", 1, 0, "shape map", true, bindConcat, true},
+    {"ai.retrograde", "Stack", 1, 0, "shape map", true, bindStack},
+};
 
 } // namespace retro::ops

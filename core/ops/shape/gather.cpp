@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 
 namespace retro::ops
@@ -272,15 +271,11 @@ BoundResult bindGatherNd(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> gatherDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Gather", 1, 0, "shape map", true, bindGather, true},
-        OperatorDeclaration{"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true},
-        OperatorDeclaration{"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
-        OperatorDeclaration{"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kGatherOperators{
+    {"", "Gather", 1, 0, "shape map", true, bindGather, true},
+    {"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true},
+    {"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
+    {"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
+};
 
 } // namespace retro::ops

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -153,17 +151,13 @@ BoundResult bindDropout(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> identityDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Identity", 1, 0, "shape map", true, bindIdentity, true},
-        OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
-        OperatorDeclaration{"", "Neg", 1, 0, "shape map", true, bindNeg},
-        OperatorDeclaration{"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
-        OperatorDeclaration{"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity},
-        OperatorDeclaration{"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIdentityOperators{
+    {"", "Identity", 1, 0, "shape map", true, bindIdentity, true},
+    {"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
+    {"", "Neg", 1, 0, "shape map", true, bindNeg},
+    {"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
+    {"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity},
+    {"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
+};
 
 } // namespace retro::ops

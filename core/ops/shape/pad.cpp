@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -272,12 +271,8 @@ BoundResult bindPad(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> padDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Pad", 1, 0, "shape map", true, bindPad, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kPadOperators{
+    {"", "Pad", 1, 0, "shape map", true, bindPad, true},
+};
 
 } // namespace retro::ops

@@ -106,12 +106,8 @@ BoundResult bindRange(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> rangeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Range", 11, 0, "function, no relevance", true, bindRange},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRangeOperators{
+    {"", "Range", 11, 0, "function, no relevance", true, bindRange},
+};
 
 } // namespace retro::ops

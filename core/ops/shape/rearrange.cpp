@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -196,15 +194,11 @@ BoundResult bindReverseSequence(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> rearrangeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "DepthToSpace", 1, 0, "shape map", true, bindDepthToSpace},
-        OperatorDeclaration{"", "ReverseSequence", 10, 0, "shape map", true, bindReverseSequence},
-        OperatorDeclaration{"", "SpaceToDepth", 1, 0, "shape map", true, bindSpaceToDepth},
-        OperatorDeclaration{"", "Trilu", 14, 0, "shape map", true, bindTrilu},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRearrangeOperators{
+    {"", "DepthToSpace", 1, 0, "shape map", true, bindDepthToSpace},
+    {"", "ReverseSequence", 10, 0, "shape map", true, bindReverseSequence},
+    {"", "SpaceToDepth", 1, 0, "shape map", true, bindSpaceToDepth},
+    {"", "Trilu", 14, 0, "shape map", true, bindTrilu},
+};
 
 } // namespace retro::ops

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -114,14 +112,10 @@ BoundResult bindTile(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> repeatDeclarations()
-{
-    // In its first form, Tile repeated along one axis that was an operand.
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Expand", 8, 0, "shape map", true, bindExpand},
-        OperatorDeclaration{"", "Tile", 6, 0, "shape map", true, bindTile},
-    };
-    return kDeclarations;
-}
+// In its first form, Tile repeated along one axis that was an operand.
+const OperatorFamily kRepeatOperators{
+    {"", "Expand", 8, 0, "shape map", true, bindExpand},
+    {"", "Tile", 6, 0, "shape map", true, bindTile},
+};
 
 } // namespace retro::ops

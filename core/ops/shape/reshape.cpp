@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -150,15 +148,11 @@ BoundResult bindUnsqueeze(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> reshapeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Reshape", 1, 0, "shape map", true, bindReshape, true},
-        OperatorDeclaration{"", "Flatten", 1, 0, "shape map", true, bindFlatten, true},
-        OperatorDeclaration{"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true},
-        OperatorDeclaration{"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kReshapeOperators{
+    {"", "Reshape", 1, 0, "shape map", true, bindReshape, true},
+    {"", "Flatten", 1, 0, "shape map", true, bindFlatten, true},
+    {"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true},
+    {"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true},
+};
 
 } // namespace retro::ops

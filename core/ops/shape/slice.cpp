@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -154,12 +153,8 @@ BoundResult bindSlice(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> sliceDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Slice", 1, 0, "shape map", true, bindSlice, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSliceOperators{
+    {"", "Slice", 1, 0, "shape map", true, bindSlice, true},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -136,13 +135,9 @@ BoundResult bindUnbind(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> splitDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Split", 1, 0, "shape map", true, bindSplit},
-        OperatorDeclaration{"ai.retrograde", "Unbind", 1, 0, "shape map", true, bindUnbind},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSplitOperators{
+    {"", "Split", 1, 0, "shape map", true, bindSplit},
+    {"ai.retrograde", "Unbind", 1, 0, "shape map", true, bindUnbind},
+};
 
 } // namespace retro::ops

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -200,17 +199,13 @@ BoundResult bindEyeLike(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> typedDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true},
-        OperatorDeclaration{"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true},
-        OperatorDeclaration{"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
-        OperatorDeclaration{"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
-        OperatorDeclaration{"", "Size", 1, 0, "no relevance", false, bindSize, true},
-        OperatorDeclaration{"", "Shape", 1, 0, "no relevance", false, bindShape, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTypedOperators{
+    {"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true},
+    {"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true},
+    {"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
+    {"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
+    {"", "Size", 1, 0, "no relevance", false, bindSize, true},
+    {"", "Shape", 1, 0, "no relevance", false, bindShape, true},
+};
 
 } // namespace retro::ops

@@ -100,12 +100,8 @@ BoundResult bindWhere(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> whereDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Where", 9, 0, "shape map", true, bindWhere},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kWhereOperators{
+    {"", "Where", 9, 0, "shape map", true, bindWhere},
+};
 
 } // namespace retro::ops

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -121,13 +119,9 @@ BoundResult bindDft(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> dftDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "DFT", 17, 19, "function", true, bindDft},
-        OperatorDeclaration{"", "DFT", 20, 0, "function", true, bindDft},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDftOperators{
+    {"", "DFT", 17, 19, "function", true, bindDft},
+    {"", "DFT", 20, 0, "function", true, bindDft},
+};
 
 } // namespace retro::ops

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -157,12 +155,8 @@ BoundResult bindStft(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> stftDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "STFT", 17, 0, "function", true, bindStft},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kStftOperators{
+    {"", "STFT", 17, 0, "function", true, bindStft},
+};
 
 } // namespace retro::ops

@@ -167,15 +167,11 @@ BoundResult bindMelWeightMatrix(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> windowFunctionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "HannWindow", 17, 0, "no relevance", false, bindHann},
-        OperatorDeclaration{"", "HammingWindow", 17, 0, "no relevance", false, bindHamming},
-        OperatorDeclaration{"", "BlackmanWindow", 17, 0, "no relevance", false, bindBlackman},
-        OperatorDeclaration{"", "MelWeightMatrix", 17, 0, "no relevance", false, bindMelWeightMatrix},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kWindowFunctionOperators{
+    {"", "HannWindow", 17, 0, "no relevance", false, bindHann},
+    {"", "HammingWindow", 17, 0, "no relevance", false, bindHamming},
+    {"", "BlackmanWindow", 17, 0, "no relevance", false, bindBlackman},
+    {"", "MelWeightMatrix", 17, 0, "no relevance", false, bindMelWeightMatrix},
+};
 
 } // namespace retro::ops

@@ -155,13 +155,9 @@ BoundResult bindGlobalAveragePool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> averagePoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "AveragePool", 1, 0, "average pool", true, bindAveragePool},
-        OperatorDeclaration{"", "GlobalAveragePool", 1, 0, "average pool", true, bindGlobalAveragePool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kAveragePoolOperators{
+    {"", "AveragePool", 1, 0, "average pool", true, bindAveragePool},
+    {"", "GlobalAveragePool", 1, 0, "average pool", true, bindGlobalAveragePool},
+};
 
 } // namespace retro::ops

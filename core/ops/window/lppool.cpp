@@ -181,13 +181,9 @@ BoundResult bindGlobalLpPool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> lpPoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "LpPool", 1, 0, "function", true, bindLpPool},
-        OperatorDeclaration{"", "GlobalLpPool", 1, 0, "function", true, bindGlobalLpPool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kLpPoolOperators{
+    {"", "LpPool", 1, 0, "function", true, bindLpPool},
+    {"", "GlobalLpPool", 1, 0, "function", true, bindGlobalLpPool},
+};
 
 } // namespace retro::ops

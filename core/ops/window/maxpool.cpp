@@ -221,13 +221,9 @@ BoundResult bindGlobalMaxPool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> maxPoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MaxPool", 1, 0, "max pool", true, bindMaxPool},
-        OperatorDeclaration{"", "GlobalMaxPool", 1, 0, "max pool", true, bindGlobalMaxPool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMaxPoolOperators{
+    {"", "MaxPool", 1, 0, "max pool", true, bindMaxPool},
+    {"", "GlobalMaxPool", 1, 0, "max pool", true, bindGlobalMaxPool},
+};
 
 } // namespace retro::ops

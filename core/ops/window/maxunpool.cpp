@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::ops
 {
@@ -139,12 +138,8 @@ BoundResult bindMaxUnpool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> maxUnpoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MaxUnpool", 9, 0, "shape map", true, bindMaxUnpool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMaxUnpoolOperators{
+    {"", "MaxUnpool", 9, 0, "shape map", true, bindMaxUnpool},
+};
 
 } // namespace retro::ops

@@ -10,7 +10,6 @@
 #include "core/ops/reference/sum.h"
 #include "core/ops/threads.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -174,14 +173,10 @@ BoundResult bindHardmax(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> softmaxDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Hardmax", 1, 0, "no relevance", false, bindHardmax},
-        OperatorDeclaration{"", "LogSoftmax", 1, 0, "softmax", true, bindSoftmax<true>},
-        OperatorDeclaration{"", "Softmax", 1, 0, "softmax", true, bindSoftmax<false>},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSoftmaxOperators{
+    {"", "Hardmax", 1, 0, "no relevance", false, bindHardmax},
+    {"", "LogSoftmax", 1, 0, "softmax", true, bindSoftmax<true>},
+    {"", "Softmax", 1, 0, "softmax", true, bindSoftmax<false>},
+};
 
 } // namespace retro::ops
