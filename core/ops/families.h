@@ -3,6 +3,7 @@
 
 #include "core/ops/registry.h"
 
+#include <initializer_list>
 #include <span>
 
 /// Declarations of each operator family, defined in the family's own file; registry.cpp gathers them.
@@ -10,83 +11,95 @@ namespace retro::ops
 {
 
 /// The declarations of one family.
-[[nodiscard]] std::span<const OperatorDeclaration> sumDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> productDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> matMulDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> gemmDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> reshapeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> identityDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> transposeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> concatDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> splitDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> reduceDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> activationDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> softmaxDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> convolutionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> normalisationDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> maxPoolDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> averagePoolDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> padDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> preluDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> sliceDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> typedDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> unaryDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> comparisonDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> bitDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> roundingDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> extremeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> powerDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> whereDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> repeatDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> gatherDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> scatterDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> reduceFunctionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> cumulativeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> argExtremeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> topKDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> dataShapeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> oneHotDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> rearrangeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> rangeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> clipDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> einsumDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> detDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> controlFlowDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> standardisationDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> normByAxisDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> lpPoolDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> maxUnpoolDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> quantiseDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> fakeQuantizeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> quantDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> bipolarQuantDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> truncQuantDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> integerLayerDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> matMulNBitsDeclarations();
+using OperatorFamily = std::initializer_list<OperatorDeclaration>;
+
+// A new family is its own file, which defines k…Operators, and its line here.
+// clang-format off
+#define RETRO_OPERATOR_FAMILIES(X) \
+    X(kSumOperators) \
+    X(kProductOperators) \
+    X(kMatMulOperators) \
+    X(kGemmOperators) \
+    X(kReshapeOperators) \
+    X(kIdentityOperators) \
+    X(kTransposeOperators) \
+    X(kConcatOperators) \
+    X(kSplitOperators) \
+    X(kReduceOperators) \
+    X(kActivationOperators) \
+    X(kSoftmaxOperators) \
+    X(kConvolutionOperators) \
+    X(kNormalisationOperators) \
+    X(kMaxPoolOperators) \
+    X(kAveragePoolOperators) \
+    X(kPadOperators) \
+    X(kPreluOperators) \
+    X(kSliceOperators) \
+    X(kTypedOperators) \
+    X(kUnaryOperators) \
+    X(kComparisonOperators) \
+    X(kBitOperators) \
+    X(kRoundingOperators) \
+    X(kExtremeOperators) \
+    X(kPowerOperators) \
+    X(kWhereOperators) \
+    X(kRepeatOperators) \
+    X(kGatherOperators) \
+    X(kScatterOperators) \
+    X(kReduceFunctionOperators) \
+    X(kCumulativeOperators) \
+    X(kArgExtremeOperators) \
+    X(kTopKOperators) \
+    X(kDataShapeOperators) \
+    X(kOneHotOperators) \
+    X(kRearrangeOperators) \
+    X(kRangeOperators) \
+    X(kClipOperators) \
+    X(kEinsumOperators) \
+    X(kDetOperators) \
+    X(kControlFlowOperators) \
+    X(kStandardisationOperators) \
+    X(kNormByAxisOperators) \
+    X(kLpPoolOperators) \
+    X(kMaxUnpoolOperators) \
+    X(kQuantiseOperators) \
+    X(kFakeQuantizeOperators) \
+    X(kQuantOperators) \
+    X(kBipolarQuantOperators) \
+    X(kTruncQuantOperators) \
+    X(kIntegerLayerOperators) \
+    X(kMatMulNBitsOperators) \
+    X(kIntegerMatMulOperators) \
+    X(kIntegerConvolutionOperators) \
+    X(kResizeOperators) \
+    X(kGridSampleOperators) \
+    X(kAffineGridOperators) \
+    X(kCol2ImOperators) \
+    X(kCenterCropPadOperators) \
+    X(kRoiAlignOperators) \
+    X(kMaxRoiPoolOperators) \
+    X(kNonMaxSuppressionOperators) \
+    X(kRecurrentOperators) \
+    X(kAttentionOperators) \
+    X(kRotaryEmbeddingOperators) \
+    X(kFusedActivationOperators) \
+    X(kSkipNormalizationOperators) \
+    X(kFusedMatMulOperators) \
+    X(kFusedAttentionOperators) \
+    X(kDeformConvolutionOperators) \
+    X(kDftOperators) \
+    X(kStftOperators) \
+    X(kWindowFunctionOperators) \
+    X(kLutOperators) \
+    X(kTreeEnsembleOperators) \
+    X(kSupportVectorOperators)
+// clang-format on
+
+#define RETRO_DECLARED(family) extern const OperatorFamily family;
+RETRO_OPERATOR_FAMILIES(RETRO_DECLARED)
+#undef RETRO_DECLARED
+
+/// Those of functions of quantised values, which follow from a table.
 [[nodiscard]] std::span<const OperatorDeclaration> quantisedFunctionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> integerMatMulDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> integerConvolutionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> resizeDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> gridSampleDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> affineGridDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> col2ImDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> centerCropPadDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> roiAlignDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> maxRoiPoolDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> nonMaxSuppressionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> recurrentDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> attentionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> rotaryEmbeddingDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> fusedActivationDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> skipNormalizationDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> fusedMatMulDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> fusedAttentionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> deformConvolutionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> dftDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> stftDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> windowFunctionDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> lutDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> treeEnsembleDeclarations();
-[[nodiscard]] std::span<const OperatorDeclaration> supportVectorDeclarations();
 
 } // namespace retro::ops

@@ -20,95 +20,21 @@ namespace retro::ops
 namespace
 {
 
+#define RETRO_ADDRESS(family) &family,
 std::vector<OperatorDeclaration> gather()
 {
     std::vector<OperatorDeclaration> all;
-    for (const auto family : {sumDeclarations,
-                              productDeclarations,
-                              matMulDeclarations,
-                              gemmDeclarations,
-                              reshapeDeclarations,
-                              identityDeclarations,
-                              transposeDeclarations,
-                              concatDeclarations,
-                              splitDeclarations,
-                              reduceDeclarations,
-                              activationDeclarations,
-                              softmaxDeclarations,
-                              convolutionDeclarations,
-                              normalisationDeclarations,
-                              maxPoolDeclarations,
-                              averagePoolDeclarations,
-                              padDeclarations,
-                              preluDeclarations,
-                              sliceDeclarations,
-                              typedDeclarations,
-                              unaryDeclarations,
-                              comparisonDeclarations,
-                              bitDeclarations,
-                              roundingDeclarations,
-                              extremeDeclarations,
-                              powerDeclarations,
-                              whereDeclarations,
-                              repeatDeclarations,
-                              gatherDeclarations,
-                              scatterDeclarations,
-                              reduceFunctionDeclarations,
-                              cumulativeDeclarations,
-                              argExtremeDeclarations,
-                              topKDeclarations,
-                              dataShapeDeclarations,
-                              oneHotDeclarations,
-                              rearrangeDeclarations,
-                              rangeDeclarations,
-                              clipDeclarations,
-                              einsumDeclarations,
-                              detDeclarations,
-                              controlFlowDeclarations,
-                              standardisationDeclarations,
-                              normByAxisDeclarations,
-                              lpPoolDeclarations,
-                              maxUnpoolDeclarations,
-                              quantiseDeclarations,
-                              fakeQuantizeDeclarations,
-                              quantDeclarations,
-                              bipolarQuantDeclarations,
-                              truncQuantDeclarations,
-                              integerLayerDeclarations,
-                              matMulNBitsDeclarations,
-                              quantisedFunctionDeclarations,
-                              integerMatMulDeclarations,
-                              integerConvolutionDeclarations,
-                              resizeDeclarations,
-                              gridSampleDeclarations,
-                              affineGridDeclarations,
-                              col2ImDeclarations,
-                              centerCropPadDeclarations,
-                              roiAlignDeclarations,
-                              maxRoiPoolDeclarations,
-                              nonMaxSuppressionDeclarations,
-                              recurrentDeclarations,
-                              attentionDeclarations,
-                              rotaryEmbeddingDeclarations,
-                              fusedActivationDeclarations,
-                              skipNormalizationDeclarations,
-                              fusedMatMulDeclarations,
-                              fusedAttentionDeclarations,
-                              deformConvolutionDeclarations,
-                              dftDeclarations,
-                              stftDeclarations,
-                              windowFunctionDeclarations,
-                              lutDeclarations,
-                              treeEnsembleDeclarations,
-                              supportVectorDeclarations}) {
-        const auto declarations = family();
-        all.insert(all.end(), declarations.begin(), declarations.end());
+    for (const OperatorFamily* family : {RETRO_OPERATOR_FAMILIES(RETRO_ADDRESS)}) {
+        all.insert(all.end(), family->begin(), family->end());
     }
+    const std::span<const OperatorDeclaration> quantised = quantisedFunctionDeclarations();
+    all.insert(all.end(), quantised.begin(), quantised.end());
     std::sort(all.begin(), all.end(), [](const OperatorDeclaration& a, const OperatorDeclaration& b) {
         return std::tie(a.domain, a.op, a.sinceOpset) < std::tie(b.domain, b.op, b.sinceOpset);
     });
     return all;
 }
+#undef RETRO_ADDRESS
 
 /// "ai.onnx" and "" are two spellings of one domain.
 std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view{} : domain; }
@@ -246,10 +172,17 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     if (declaration == nullptr) {
         return context.error(reasonFor(context.node));
     }
+    if (context.operandTypes.size() < context.node.inputs.size()) {
+        return context.error("the types of some operands are not known");
+    }
+    if (context.node.outputs.empty()) {
+        return context.error("it has no outputs");
+    }
     RETRO_CHECK(expectOperandSizes(context));
     if (auto fault = schemaFault(context.node)) {
         return context.error(std::move(*fault));
     }
+    RETRO_CHECK(expectFiniteFactors(context));
     if (!declaration->takesNarrow) {
         RETRO_CHECK(expectWide(context));
     }

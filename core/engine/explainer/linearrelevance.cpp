@@ -35,6 +35,21 @@ bool isTransposed(const graph::Node& node) { return node.domain.empty() && node.
 bool isGemm(const graph::Node& node) { return node.domain.empty() && node.op == "Gemm"; }
 bool isEinsum(const graph::Node& node) { return node.domain.empty() && node.op == "Einsum"; }
 
+/// s of the product of two matrices carried back to one of them, with `other` in the place of the other one.
+ValueId throughMatMul(RelevanceSite& site, std::size_t slot, ValueId s, ValueId other)
+{
+    RelevanceSteps& steps = site.steps;
+    const tensor::Shape& own = site.shape(slot);
+    const ValueId turned = steps.swapLast(other, site.shape(1 - slot).size());
+    tensor::Shape made = site.outputShape();
+    if (slot == 0) {
+        made.back() = own.back();
+        return steps.sumTo(steps.op("MatMul", {s, turned}), made, own);
+    }
+    made[made.size() - 2] = own[own.size() - 2];
+    return steps.sumTo(steps.op("MatMul", {turned, s}), made, own);
+}
+
 /// The map x·W with changed weights, and its transposed map.
 class LinearSteps
 {
@@ -107,7 +122,7 @@ public:
         if (isGemm(node)) {
             return throughGemm(s, w);
         }
-        return m_isEinsum ? throughEinsum(s, w) : throughMatMul(s, w);
+        return m_isEinsum ? throughEinsum(s, w) : throughMatMul(*m_site, slot(), s, w);
     }
     /// Why a pull back could not be written; empty where all were.
     [[nodiscard]] const std::optional<base::Error>& error() const { return m_error; }
@@ -240,19 +255,6 @@ private:
             return s;
         }
         return (*parts)[slot()];
-    }
-
-    ValueId throughMatMul(ValueId s, ValueId w)
-    {
-        RelevanceSteps& steps = m_site->steps;
-        const ValueId turned = steps.swapLast(w, m_site->shape(weightSlot()).size());
-        tensor::Shape made = m_site->outputShape();
-        if (slot() == 0) {
-            made.back() = m_site->shape(0).back();
-            return steps.sumTo(steps.op("MatMul", {s, turned}), made, m_site->shape(0));
-        }
-        made[made.size() - 2] = m_site->shape(1)[m_site->shape(1).size() - 2];
-        return steps.sumTo(steps.op("MatMul", {turned, s}), made, m_site->shape(1));
     }
 
     RelevanceSite* m_site;
@@ -478,24 +480,14 @@ public:
         return made;
     }
 
-    ValueId to(std::size_t slot) { return isEinsum(m_site->node) ? m_throughEinsum[slot] : throughMatMul(slot); }
+    ValueId to(std::size_t slot)
+    {
+        return isEinsum(m_site->node) ? m_throughEinsum[slot]
+                                      : throughMatMul(*m_site, slot, m_s, m_site->operands[1 - slot]);
+    }
 
 private:
     BackThroughProduct(RelevanceSite& site, ValueId s) : m_site(&site), m_s(s) {}
-
-    ValueId throughMatMul(std::size_t slot)
-    {
-        RelevanceSteps& steps = m_site->steps;
-        const tensor::Shape& a = m_site->shape(0);
-        const tensor::Shape& b = m_site->shape(1);
-        tensor::Shape made = m_site->outputShape();
-        if (slot == 0) {
-            made.back() = a.back();
-            return steps.sumTo(steps.op("MatMul", {m_s, steps.swapLast(m_site->operands[1], b.size())}), made, a);
-        }
-        made[made.size() - 2] = b[b.size() - 2];
-        return steps.sumTo(steps.op("MatMul", {steps.swapLast(m_site->operands[0], a.size()), m_s}), made, b);
-    }
 
     RelevanceSite* m_site;
     ValueId m_s;

@@ -340,6 +340,9 @@ tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstr
     values.outputs = site.outputs;
     values.upstream = std::move(upstream);
     values.wanted = site.tracked;
+    values.isFree = [&site](std::size_t slot, std::size_t axis) {
+        return site.freeAxes.isFree(site.node.inputs[slot], axis);
+    };
     for (const ValueId operand : site.node.inputs) {
         values.types.push_back(operand.isValid() ? site.steps.floatType() : tensor::DType::Float32);
     }
@@ -432,6 +435,11 @@ RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> ups
 RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
 {
     if (!site.hasFreeAxis()) {
+        return pulledBackByElement(site, std::move(upstream));
+    }
+    RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
+    const tape::EmitSite at(site.steps.emitter(), site.model, site.node, valuesFor(site, upstream, *rule));
+    if (rule->takesFree != nullptr && rule->refusal(at).empty() && rule->takesFree(at)) {
         return pulledBackByElement(site, std::move(upstream));
     }
     return site.samples == nullptr ? needsExtents(site) : pulledBackForAnySamples(site, upstream);

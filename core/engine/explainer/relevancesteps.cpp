@@ -38,34 +38,9 @@ void RelevanceSteps::roundInto(ValueId value, tensor::DType type, ValueId result
     m_emit.named("Cast", {value}, result, {{"to", onnxTypeOf(type)}});
 }
 
-ValueId RelevanceSteps::filled(ValueId shape, double value)
-{
-    return op("ConstantOfShape", {shape}, {{"value", tensor::Tensor::full(m_emit.floatType(), {1}, value)}});
-}
-
-ValueId RelevanceSteps::filledLike(ValueId like, double value) { return filled(shapeOf(like), value); }
-
 ValueId RelevanceSteps::sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes)
 {
     return op("ReduceSum", {value, ints(axes)}, {{"keepdims", std::int64_t{keepsAxes ? 1 : 0}}});
-}
-
-ValueId RelevanceSteps::sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to)
-{
-    const std::size_t more = from.size() - to.size();
-    std::vector<std::int64_t> summed;
-    std::vector<std::int64_t> leading(more);
-    std::iota(leading.begin(), leading.end(), 0);
-    for (std::size_t axis = 0; axis < from.size(); ++axis) {
-        if (axis < more || (to[axis - more] == 1 && from[axis] != 1)) {
-            summed.push_back(static_cast<std::int64_t>(axis));
-        }
-    }
-    if (summed.empty()) {
-        return value;
-    }
-    const ValueId sum = sumOver(value, summed);
-    return leading.empty() ? sum : op("Squeeze", {sum, ints(leading)});
 }
 
 ValueId RelevanceSteps::firstSample(ValueId value) { return m_emit.slice(value, {0}, {1}, {0}); }

@@ -67,12 +67,14 @@ public:
     ValueId reshapeLike(ValueId value, ValueId like) { return op("Reshape", {value, shapeOf(like)}); }
     ValueId expandLike(ValueId value, ValueId like) { return op("Expand", {value, shapeOf(like)}); }
     /// One number in the shape of another value.
-    ValueId filledLike(ValueId like, double value);
+    ValueId filledLike(ValueId like, double value) { return m_emit.filledLike(like, value); }
     /// One number in a shape that a value holds.
-    ValueId filled(ValueId shape, double value);
+    ValueId filled(ValueId shape, double value) { return m_emit.filledBy(shape, value); }
     ValueId sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes = true);
-    /// Undoes a broadcast from `from`, the shape of `value`, to `to`; axes that are equal may be free.
-    ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to);
+    ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to)
+    {
+        return m_emit.sumTo(value, from, to);
+    }
     ValueId swapLast(ValueId value, std::size_t rank) { return m_emit.swapLast(value, rank); }
     /// The first sample alone.
     ValueId firstSample(ValueId value);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -15,8 +14,6 @@ namespace retro::formats
 {
 
 using base::inputError;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 
 namespace
 {
@@ -277,15 +274,9 @@ bool hasQuantisedCache(const FunctionWriter& body)
            isQuantised("v_quant_type") || (bits != 0 && bits != 16 && bits != 32);
 }
 
-/// What must be there is there, and nothing that is not supported.
+/// What goes together is there, and nothing that is not supported.
 base::Result<void> checkGroupOperands(const FunctionWriter& body)
 {
-    for (const std::size_t slot : {GroupSlot::kLast, GroupSlot::kTotal}) {
-        if (!body.isGiven(slot)) {
-            return inputError(fmt::format("operand {} ({}) is missing", slot,
-                                          slot == GroupSlot::kLast ? "seqlens_k" : "total_sequence_length"));
-        }
-    }
     if (hasQuantisedCache(body)) {
         return inputError("a quantised cache (k_scale, v_scale, k_quant_type, v_quant_type, kv_cache_bit_width) is not "
                           "supported; export the model with a cache of floats");
@@ -541,40 +532,12 @@ Written writeGroupQueryAttention(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kHeadAttributes{
-    AttributeSpec{"mask_filter_value", AttributeKind::Float}, AttributeSpec{"num_heads", AttributeKind::Int},
-    AttributeSpec{"scale", AttributeKind::Float}, AttributeSpec{"unidirectional", AttributeKind::Int}};
-constexpr std::array kGroupAttributes{AttributeSpec{"causal", AttributeKind::Int},
-                                      AttributeSpec{"do_rotary", AttributeKind::Int},
-                                      AttributeSpec{"k_norm_epsilon", AttributeKind::Float},
-                                      AttributeSpec{"k_quant_type", AttributeKind::Text},
-                                      AttributeSpec{"kv_cache_bit_width", AttributeKind::Int},
-                                      AttributeSpec{"kv_num_heads", AttributeKind::Int},
-                                      AttributeSpec{"local_window_size", AttributeKind::Int},
-                                      AttributeSpec{"num_heads", AttributeKind::Int},
-                                      AttributeSpec{"q_norm_epsilon", AttributeKind::Float},
-                                      AttributeSpec{"qk_norm_epsilon", AttributeKind::Float},
-                                      AttributeSpec{"qk_output", AttributeKind::Int},
-                                      AttributeSpec{"rotary_interleaved", AttributeKind::Int},
-                                      AttributeSpec{"scale", AttributeKind::Float},
-                                      AttributeSpec{"sliding_window_cache", AttributeKind::Int},
-                                      AttributeSpec{"smooth_softmax", AttributeKind::Int},
-                                      AttributeSpec{"softcap", AttributeKind::Float},
-                                      AttributeSpec{"v_quant_type", AttributeKind::Text}};
-
 } // namespace
 
-std::span<const KnownFunction> attentionFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "MultiHeadAttention", "Split, Add, Attention", 1, 10, 4, kHeadAttributes,
-                      writeMultiHeadAttention},
-        KnownFunction{kDomain, "GroupQueryAttention",
-                      "Reshape, Split, RMSNormalization, Transpose, RotaryEmbedding, CacheAppend, Attention", 1, 17, 4,
-                      kGroupAttributes, writeGroupQueryAttention},
-    };
-    return kFunctions;
-}
+const FunctionFamily kAttentionFunctions{
+    {"com.microsoft", "MultiHeadAttention", "Split, Add, Attention", writeMultiHeadAttention},
+    {"com.microsoft", "GroupQueryAttention",
+     "Reshape, Split, RMSNormalization, Transpose, RotaryEmbedding, CacheAppend, Attention", writeGroupQueryAttention},
+};
 
 } // namespace retro::formats

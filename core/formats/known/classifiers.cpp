@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::formats
@@ -13,8 +12,6 @@ namespace retro::formats
 
 using base::inputError;
 using base::Result;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 
 namespace
 {
@@ -103,57 +100,13 @@ Written writeSupportLabels(FunctionWriter& body)
                             "support_vectors", "vectors_per_class"});
 }
 
-constexpr std::array kTreeClassifierAttributes{AttributeSpec{"base_values", AttributeKind::Floats},
-                                               AttributeSpec{"base_values_as_tensor", AttributeKind::Tensor},
-                                               AttributeSpec{"class_ids", AttributeKind::Ints},
-                                               AttributeSpec{"class_nodeids", AttributeKind::Ints},
-                                               AttributeSpec{"class_treeids", AttributeKind::Ints},
-                                               AttributeSpec{"class_weights", AttributeKind::Floats},
-                                               AttributeSpec{"class_weights_as_tensor", AttributeKind::Tensor},
-                                               AttributeSpec{"classlabels_int64s", AttributeKind::Ints},
-                                               AttributeSpec{"classlabels_strings", AttributeKind::Texts},
-                                               AttributeSpec{"nodes_falsenodeids", AttributeKind::Ints},
-                                               AttributeSpec{"nodes_featureids", AttributeKind::Ints},
-                                               AttributeSpec{"nodes_hitrates", AttributeKind::Floats},
-                                               AttributeSpec{"nodes_hitrates_as_tensor", AttributeKind::Tensor},
-                                               AttributeSpec{"nodes_missing_value_tracks_true", AttributeKind::Ints},
-                                               AttributeSpec{"nodes_modes", AttributeKind::Texts},
-                                               AttributeSpec{"nodes_nodeids", AttributeKind::Ints},
-                                               AttributeSpec{"nodes_treeids", AttributeKind::Ints},
-                                               AttributeSpec{"nodes_truenodeids", AttributeKind::Ints},
-                                               AttributeSpec{"nodes_values", AttributeKind::Floats},
-                                               AttributeSpec{"nodes_values_as_tensor", AttributeKind::Tensor},
-                                               AttributeSpec{"post_transform", AttributeKind::Text}};
-constexpr std::array kSupportClassifierAttributes{AttributeSpec{"classlabels_ints", AttributeKind::Ints},
-                                                  AttributeSpec{"classlabels_strings", AttributeKind::Texts},
-                                                  AttributeSpec{"coefficients", AttributeKind::Floats},
-                                                  AttributeSpec{"kernel_params", AttributeKind::Floats},
-                                                  AttributeSpec{"kernel_type", AttributeKind::Text},
-                                                  AttributeSpec{"post_transform", AttributeKind::Text},
-                                                  AttributeSpec{"prob_a", AttributeKind::Floats},
-                                                  AttributeSpec{"prob_b", AttributeKind::Floats},
-                                                  AttributeSpec{"rho", AttributeKind::Floats},
-                                                  AttributeSpec{"support_vectors", AttributeKind::Floats},
-                                                  AttributeSpec{"vectors_per_class", AttributeKind::Ints}};
-constexpr std::array kLinearClassifierAttributes{
-    AttributeSpec{"classlabels_ints", AttributeKind::Ints}, AttributeSpec{"classlabels_strings", AttributeKind::Texts},
-    AttributeSpec{"coefficients", AttributeKind::Floats},   AttributeSpec{"intercepts", AttributeKind::Floats},
-    AttributeSpec{"multi_class", AttributeKind::Int},       AttributeSpec{"post_transform", AttributeKind::Text}};
-
 } // namespace
 
-std::span<const KnownFunction> classifierFunctions()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "LinearClassifier", "Gemm, Softmax or Sigmoid; ArgMax", 1, 1, 2,
-                      kLinearClassifierAttributes, writeLinearClassifier},
-        KnownFunction{kDomain, "TreeEnsembleClassifier", "TreeEnsembleClassifier, Gather of labels that are texts", 1,
-                      1, 2, kTreeClassifierAttributes, writeTreeLabels},
-        KnownFunction{kDomain, "SVMClassifier", "SVMClassifier, Gather of labels that are texts", 1, 1, 2,
-                      kSupportClassifierAttributes, writeSupportLabels},
-    };
-    return kFunctions;
-}
+const FunctionFamily kClassifierFunctions{
+    {"ai.onnx.ml", "LinearClassifier", "Gemm, Softmax or Sigmoid; ArgMax", writeLinearClassifier},
+    {"ai.onnx.ml", "TreeEnsembleClassifier", "TreeEnsembleClassifier, Gather of labels that are texts",
+     writeTreeLabels},
+    {"ai.onnx.ml", "SVMClassifier", "SVMClassifier, Gather of labels that are texts", writeSupportLabels},
+};
 
 } // namespace retro::formats

@@ -16,8 +16,6 @@ namespace retro::formats
 {
 
 using base::inputError;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 
 namespace
 {
@@ -301,29 +299,11 @@ base::Result<bool> writeExperts(FunctionWriter& body, bool isPacked)
 Written writeMoE(FunctionWriter& body) { return writeExperts(body, false); }
 Written writeQMoE(FunctionWriter& body) { return writeExperts(body, true); }
 
-constexpr std::array kExpertAttributes{AttributeSpec{"activation_alpha", AttributeKind::Float},
-                                       AttributeSpec{"activation_beta", AttributeKind::Float},
-                                       AttributeSpec{"activation_type", AttributeKind::Text},
-                                       AttributeSpec{"block_size", AttributeKind::Int},
-                                       AttributeSpec{"expert_weight_bits", AttributeKind::Int},
-                                       AttributeSpec{"k", AttributeKind::Int},
-                                       AttributeSpec{"normalize_routing_weights", AttributeKind::Int},
-                                       AttributeSpec{"quant_type", AttributeKind::Text},
-                                       AttributeSpec{"swiglu_fusion", AttributeKind::Int},
-                                       AttributeSpec{"swiglu_limit", AttributeKind::Float},
-                                       AttributeSpec{"use_sparse_mixer", AttributeKind::Int}};
-
 } // namespace
 
-std::span<const KnownFunction> expertFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::string_view kSteps = "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "MoE", kSteps, 2, 8, 1, kExpertAttributes, writeMoE},
-        KnownFunction{kDomain, "QMoE", kSteps, 2, 15, 1, kExpertAttributes, writeQMoE},
-    };
-    return kFunctions;
-}
+const FunctionFamily kExpertFunctions{
+    {"com.microsoft", "MoE", "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum", writeMoE},
+    {"com.microsoft", "QMoE", "TopK, Softmax, Where, ExpertProduct, activation, Mul, Sum", writeQMoE},
+};
 
 } // namespace retro::formats

@@ -15,8 +15,6 @@ namespace retro::formats
 
 using base::inputError;
 using graph::Attributes;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 
 namespace
 {
@@ -239,49 +237,16 @@ Written writeTriangle(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kTriangleAttributes{AttributeSpec{"upper", AttributeKind::Int}};
-constexpr std::array kFusedConvolutionAttributes{
-    AttributeSpec{"activation", AttributeKind::Text}, AttributeSpec{"activation_params", AttributeKind::Floats},
-    AttributeSpec{"auto_pad", AttributeKind::Text},   AttributeSpec{"dilations", AttributeKind::Ints},
-    AttributeSpec{"group", AttributeKind::Int},       AttributeSpec{"kernel_shape", AttributeKind::Ints},
-    AttributeSpec{"pads", AttributeKind::Ints},       AttributeSpec{"strides", AttributeKind::Ints}};
-constexpr std::array kChannelsLastPoolAttributes{
-    AttributeSpec{"auto_pad", AttributeKind::Text},  AttributeSpec{"ceil_mode", AttributeKind::Int},
-    AttributeSpec{"dilations", AttributeKind::Ints}, AttributeSpec{"kernel_shape", AttributeKind::Ints},
-    AttributeSpec{"pads", AttributeKind::Ints},      AttributeSpec{"strides", AttributeKind::Ints}};
-constexpr std::array kFusedGemmAttributes{AttributeSpec{"activation", AttributeKind::Text},
-                                          AttributeSpec{"activation_alpha", AttributeKind::Float},
-                                          AttributeSpec{"activation_beta", AttributeKind::Float},
-                                          AttributeSpec{"activation_gamma", AttributeKind::Float},
-                                          AttributeSpec{"alpha", AttributeKind::Float},
-                                          AttributeSpec{"beta", AttributeKind::Float},
-                                          AttributeSpec{"transA", AttributeKind::Int},
-                                          AttributeSpec{"transB", AttributeKind::Int}};
-constexpr std::array kFusedProductAttributes{
-    AttributeSpec{"alpha", AttributeKind::Float}, AttributeSpec{"transA", AttributeKind::Int},
-    AttributeSpec{"transB", AttributeKind::Int}, AttributeSpec{"transBatchA", AttributeKind::Int},
-    AttributeSpec{"transBatchB", AttributeKind::Int}};
-
 } // namespace
 
-std::span<const KnownFunction> fusedLayerFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "FusedConv", "Conv, Add, activation", 2, 4, 1, kFusedConvolutionAttributes,
-                      writeFusedConvolution},
-        KnownFunction{kDomain, "NhwcFusedConv", "Transpose, Conv, Add, activation, Transpose", 2, 4, 1,
-                      kFusedConvolutionAttributes, writeChannelsLastConvolution},
-        KnownFunction{kDomain, "NhwcMaxPool", "Transpose, MaxPool, Transpose", 1, 1, 1, kChannelsLastPoolAttributes,
-                      writeChannelsLastMaxPool},
-        KnownFunction{kDomain, "FusedGemm", "Gemm, activation", 2, 3, 1, kFusedGemmAttributes, writeFusedGemm},
-        KnownFunction{kDomain, "FusedMatMul", "Transpose, MatMul, Mul", 2, 2, 1, kFusedProductAttributes,
-                      writeFusedProduct},
-        KnownFunction{kDomain, "TransposeMatMul", "Transpose, MatMul, Mul", 2, 2, 1, kFusedProductAttributes,
-                      writeFusedProduct},
-        KnownFunction{kDomain, "Trilu", "Trilu", 1, 2, 1, kTriangleAttributes, writeTriangle},
-    };
-    return kFunctions;
-}
+const FunctionFamily kFusedLayerFunctions{
+    {"com.microsoft", "FusedConv", "Conv, Add, activation", writeFusedConvolution},
+    {"com.microsoft", "NhwcFusedConv", "Transpose, Conv, Add, activation, Transpose", writeChannelsLastConvolution},
+    {"com.microsoft", "NhwcMaxPool", "Transpose, MaxPool, Transpose", writeChannelsLastMaxPool},
+    {"com.microsoft", "FusedGemm", "Gemm, activation", writeFusedGemm},
+    {"com.microsoft", "FusedMatMul", "Transpose, MatMul, Mul", writeFusedProduct},
+    {"com.microsoft", "TransposeMatMul", "Transpose, MatMul, Mul", writeFusedProduct},
+    {"com.microsoft", "Trilu", "Trilu", writeTriangle},
+};
 
 } // namespace retro::formats

@@ -5,14 +5,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::formats
 {
 
 using base::inputError;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 
 namespace
 {
@@ -273,39 +269,19 @@ Written writeSkipGroupNorm(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kEpsilon{AttributeSpec{"epsilon", AttributeKind::Float}};
-constexpr std::array kEmbedAttributes{AttributeSpec{"epsilon", AttributeKind::Float},
-                                      AttributeSpec{"mask_index_type", AttributeKind::Int}};
-constexpr std::array kBiasSoftmaxAttributes{AttributeSpec{"axis", AttributeKind::Int},
-                                            AttributeSpec{"is_inner_broadcast", AttributeKind::Int}};
-constexpr std::array kSeed{AttributeSpec{"seed", AttributeKind::Int}};
-constexpr std::array kGroupNormAttributes{
-    AttributeSpec{"activation", AttributeKind::Int}, AttributeSpec{"channels_last", AttributeKind::Int},
-    AttributeSpec{"epsilon", AttributeKind::Float}, AttributeSpec{"groups", AttributeKind::Int}};
-
 } // namespace
 
-std::span<const KnownFunction> fusedTransformerFunctions()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "BiasGelu", "Add, Gelu", 2, 2, 1, {}, writeBiasGelu},
-        KnownFunction{kDomain, "FastGelu", "Add, FastGelu", 1, 2, 1, {}, writeFastGelu},
-        KnownFunction{kDomain, "SkipLayerNormalization", "Add, LayerNormalization", 3, 5, 4, kEpsilon,
-                      writeSkipLayerNormalization},
-        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization", 3, 4, 4,
-                      kEpsilon, writeSkipSimplified},
-        KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization", 1, 9, 3, kEmbedAttributes,
-                      writeEmbedLayerNormalization},
-        KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", 2, 2, 1, kBiasSoftmaxAttributes, writeBiasSoftmax},
-        KnownFunction{kDomain, "BiasAdd", "Add", 3, 3, 1, {}, writeBiasAdd},
-        KnownFunction{kDomain, "BiasDropout", "Add", 2, 5, 2, kSeed, writeBiasDropout},
-        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", 3, 3, 1,
-                      kGroupNormAttributes, writeGroupNorm},
-        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose", 4, 5, 2,
-                      kGroupNormAttributes, writeSkipGroupNorm},
-    };
-    return kFunctions;
-}
+const FunctionFamily kFusedTransformerFunctions{
+    {"com.microsoft", "BiasGelu", "Add, Gelu", writeBiasGelu},
+    {"com.microsoft", "FastGelu", "Add, FastGelu", writeFastGelu},
+    {"com.microsoft", "SkipLayerNormalization", "Add, LayerNormalization", writeSkipLayerNormalization},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization", writeSkipSimplified},
+    {"com.microsoft", "EmbedLayerNormalization", "Gather, Add, LayerNormalization", writeEmbedLayerNormalization},
+    {"com.microsoft", "BiasSoftmax", "Add, Softmax", writeBiasSoftmax},
+    {"com.microsoft", "BiasAdd", "Add", writeBiasAdd},
+    {"com.microsoft", "BiasDropout", "Add", writeBiasDropout},
+    {"com.microsoft", "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", writeGroupNorm},
+    {"com.microsoft", "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose", writeSkipGroupNorm},
+};
 
 } // namespace retro::formats

@@ -3,6 +3,7 @@
 
 #include "core/formats/onnxattributes.h"
 #include "core/formats/onnxnames.h"
+#include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
 
@@ -23,10 +24,9 @@ namespace
 std::vector<KnownFunction> gatherFunctions()
 {
     std::vector<KnownFunction> all;
-    for (const auto family : {fusedLayerFunctions, fusedTransformerFunctions, attentionFunctions, expertFunctions,
-                              machineLearningFunctions, classifierFunctions}) {
-        const auto functions = family();
-        all.insert(all.end(), functions.begin(), functions.end());
+    for (const FunctionFamily* family : {&kFusedLayerFunctions, &kFusedTransformerFunctions, &kAttentionFunctions,
+                                         &kExpertFunctions, &kMachineLearningFunctions, &kClassifierFunctions}) {
+        all.insert(all.end(), family->begin(), family->end());
     }
     std::sort(all.begin(), all.end(), [](const KnownFunction& a, const KnownFunction& b) {
         return std::tie(a.domain, a.op) < std::tie(b.domain, b.op);
@@ -44,42 +44,36 @@ const KnownFunction* findFunction(std::string_view domain, std::string_view op)
     return at != all.end() && std::tuple(at->domain, at->op) == key ? &*at : nullptr;
 }
 
-/// Operands and outputs are as many as the operator has.
-Result<void> checkCounts(const KnownFunction& function, const FunctionWriter& call, const NodeProto& node)
+/// Operands, outputs and attributes are those of a version of the operator (the file may have any), and texts are
+/// texts.
+Result<void> checkCall(const NodeProto& call, const graph::Attributes& attributes)
 {
-    for (std::size_t slot = 0; slot < function.least; ++slot) {
-        if (!call.isGiven(slot)) {
-            return inputError(fmt::format("{} needs operand {}, which is missing", function.op, slot));
+    constexpr std::int64_t kNewest = 5; // of ai.onnx.ml; com.microsoft has one
+    graph::Node node;
+    node.op = call.op_type();
+    node.domain = call.domain();
+    node.attributes = attributes;
+    for (const std::string& operand : call.input()) {
+        node.inputs.push_back(operand.empty() ? graph::ValueId() : graph::ValueId(std::size_t{0}));
+    }
+    node.outputs.assign(static_cast<std::size_t>(call.output_size()), graph::ValueId(std::size_t{0}));
+    std::optional<std::string> fault;
+    for (node.opset = kNewest; node.opset > 0; --node.opset) {
+        std::optional<std::string> other = ops::schemaFault(node);
+        if (!other) {
+            fault.reset();
+            break;
         }
+        fault = fault ? fault : other;
     }
-    if (call.operandCount() > function.most) {
-        return inputError(
-            fmt::format("{} has {} operands; it takes at most {}", function.op, call.operandCount(), function.most));
+    if (fault || node.outputs.empty()) {
+        return inputError(fault.value_or("it has no outputs"));
     }
-    if (node.output_size() < 1 || static_cast<std::size_t>(node.output_size()) > function.outputs) {
-        return inputError(fmt::format("{} has {} outputs; it makes between 1 and {}", function.op, node.output_size(),
-                                      function.outputs));
-    }
-    return {};
-}
-
-/// The attributes are known and of their kind.
-Result<void> checkAttributes(const KnownFunction& function, const graph::Attributes& attributes)
-{
     for (const auto& [name, value] : attributes) {
-        const auto at = std::find_if(function.attributes.begin(), function.attributes.end(),
-                                     [&wanted = name](const ops::AttributeSpec& spec) { return spec.name == wanted; });
-        if (at == function.attributes.end()) {
-            return inputError(fmt::format("{} has no attribute '{}'; export the model again", function.op, name));
-        }
-        if (value.index() != static_cast<std::size_t>(at->kind)) {
-            return inputError(
-                fmt::format("attribute '{}' of {} has another type than the operator wants", name, function.op));
-        }
         const auto* text = std::get_if<std::string>(&value);
         if (text != nullptr && !isUtf8(*text)) {
-            return inputError(
-                fmt::format("attribute '{}' of {} is not valid text (UTF-8); the file is damaged", name, function.op));
+            return inputError(fmt::format("attribute '{}' of {} is not valid text (UTF-8); the file is damaged", name,
+                                          call.op_type()));
         }
     }
     return {};
@@ -102,9 +96,8 @@ Result<std::optional<FunctionProto>> knownFunction(const NodeProto& call, const 
         return std::optional<FunctionProto>();
     }
     RETRO_TRY(graph::Attributes attributes, readAttributes(call, {}));
-    RETRO_CHECK(checkAttributes(*function, attributes));
+    RETRO_CHECK(checkCall(call, attributes));
     FunctionWriter writer(call, std::move(attributes), facts);
-    RETRO_CHECK(checkCounts(*function, writer, call));
     RETRO_TRY(const bool isWritten, function->write(writer));
     if (!isWritten) {
         return std::optional<FunctionProto>();

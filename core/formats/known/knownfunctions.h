@@ -3,10 +3,9 @@
 
 #include "core/base/result.h"
 #include "core/formats/known/functionwriter.h"
-#include "core/ops/bind/bindcheck.h"
 
+#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,16 +16,13 @@ namespace retro::formats
 using Written = base::Result<bool>;
 
 /// An operator that is written out as the steps that it stands for while a file is read: what optimisers fuse, and
-/// operators of ONNX-ML that are chains of operators of the standard.
+/// operators of ONNX-ML that are chains of operators of the standard. Its operands and attributes stand in
+/// core/ops/schema.
 struct KnownFunction
 {
     std::string_view domain;
     std::string_view op;
     std::string_view steps; ///< for `ops`: "Conv, Add, activation"
-    std::size_t least = 1;  ///< operands that must be given
-    std::size_t most = 1;   ///< operands that may be given
-    std::size_t outputs = 1;
-    std::span<const ops::AttributeSpec> attributes; ///< all that the operator has
     Written (*write)(FunctionWriter&);
 };
 
@@ -40,11 +36,12 @@ struct KnownFunction
                                                                                    const GraphFacts& facts);
 
 /// The functions by family.
-[[nodiscard]] std::span<const KnownFunction> fusedLayerFunctions();
-[[nodiscard]] std::span<const KnownFunction> fusedTransformerFunctions();
-[[nodiscard]] std::span<const KnownFunction> attentionFunctions();
-[[nodiscard]] std::span<const KnownFunction> expertFunctions();
-[[nodiscard]] std::span<const KnownFunction> machineLearningFunctions();
-[[nodiscard]] std::span<const KnownFunction> classifierFunctions();
+using FunctionFamily = std::initializer_list<KnownFunction>;
+extern const FunctionFamily kFusedLayerFunctions;
+extern const FunctionFamily kFusedTransformerFunctions;
+extern const FunctionFamily kAttentionFunctions;
+extern const FunctionFamily kExpertFunctions;
+extern const FunctionFamily kMachineLearningFunctions;
+extern const FunctionFamily kClassifierFunctions;
 
 } // namespace retro::formats

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::formats
@@ -14,8 +13,6 @@ namespace retro::formats
 
 using base::inputError;
 using base::Result;
-using ops::AttributeKind;
-using ops::AttributeSpec;
 using OperandNames = FunctionWriter::Names;
 
 namespace
@@ -226,53 +223,19 @@ Written writeZipMap(FunctionWriter& body)
     return true;
 }
 
-constexpr std::array kScalerAttributes{AttributeSpec{"offset", AttributeKind::Floats},
-                                       AttributeSpec{"scale", AttributeKind::Floats}};
-constexpr std::array kNormalizerAttributes{AttributeSpec{"norm", AttributeKind::Text}};
-constexpr std::array kBinarizerAttributes{AttributeSpec{"threshold", AttributeKind::Float}};
-constexpr std::array kImputerAttributes{AttributeSpec{"imputed_value_floats", AttributeKind::Floats},
-                                        AttributeSpec{"imputed_value_int64s", AttributeKind::Ints},
-                                        AttributeSpec{"replaced_value_float", AttributeKind::Float},
-                                        AttributeSpec{"replaced_value_int64", AttributeKind::Int}};
-constexpr std::array kLinearRegressorAttributes{
-    AttributeSpec{"coefficients", AttributeKind::Floats}, AttributeSpec{"intercepts", AttributeKind::Floats},
-    AttributeSpec{"post_transform", AttributeKind::Text}, AttributeSpec{"targets", AttributeKind::Int}};
-constexpr std::array kLabelEncoderAttributes{
-    AttributeSpec{"classes_strings", AttributeKind::Texts}, AttributeSpec{"default_float", AttributeKind::Float},
-    AttributeSpec{"default_int64", AttributeKind::Int},     AttributeSpec{"default_string", AttributeKind::Text},
-    AttributeSpec{"default_tensor", AttributeKind::Tensor}, AttributeSpec{"keys_floats", AttributeKind::Floats},
-    AttributeSpec{"keys_int64s", AttributeKind::Ints},      AttributeSpec{"keys_strings", AttributeKind::Texts},
-    AttributeSpec{"keys_tensor", AttributeKind::Tensor},    AttributeSpec{"values_floats", AttributeKind::Floats},
-    AttributeSpec{"values_int64s", AttributeKind::Ints},    AttributeSpec{"values_strings", AttributeKind::Texts},
-    AttributeSpec{"values_tensor", AttributeKind::Tensor}};
-constexpr std::array kOneHotEncoderAttributes{AttributeSpec{"cats_int64s", AttributeKind::Ints},
-                                              AttributeSpec{"cats_strings", AttributeKind::Texts},
-                                              AttributeSpec{"zeros", AttributeKind::Int}};
-constexpr std::array kFeatureVectorizerAttributes{AttributeSpec{"inputdimensions", AttributeKind::Ints}};
-constexpr std::array kZipMapAttributes{AttributeSpec{"classlabels_int64s", AttributeKind::Ints},
-                                       AttributeSpec{"classlabels_strings", AttributeKind::Texts}};
-
 } // namespace
 
-std::span<const KnownFunction> machineLearningFunctions()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kFunctions{
-        KnownFunction{kDomain, "Scaler", "Sub, Mul", 1, 1, 1, kScalerAttributes, writeScaler},
-        KnownFunction{kDomain, "Normalizer", "LpNormalization or Div", 1, 1, 1, kNormalizerAttributes, writeNormalizer},
-        KnownFunction{kDomain, "Binarizer", "Greater, Cast", 1, 1, 1, kBinarizerAttributes, writeBinarizer},
-        KnownFunction{kDomain, "Imputer", "Equal or IsNaN, Where", 1, 1, 1, kImputerAttributes, writeImputer},
-        KnownFunction{kDomain, "ArrayFeatureExtractor", "Gather", 2, 2, 1, {}, writeArrayFeatureExtractor},
-        KnownFunction{kDomain, "LinearRegressor", "Gemm, Softmax or Sigmoid", 1, 1, 1, kLinearRegressorAttributes,
-                      writeLinearRegressor},
-        KnownFunction{kDomain, "LabelEncoder", "Equal, ArgMax, Gather, Where", 1, 1, 1, kLabelEncoderAttributes,
-                      writeLabelEncoder},
-        KnownFunction{kDomain, "OneHotEncoder", "Equal, Cast", 1, 1, 1, kOneHotEncoderAttributes, writeOneHotEncoder},
-        KnownFunction{kDomain, "FeatureVectorizer", "Concat", 1, 64, 1, kFeatureVectorizerAttributes,
-                      writeFeatureVectorizer},
-        KnownFunction{kDomain, "ZipMap", "Identity", 1, 1, 1, kZipMapAttributes, writeZipMap},
-    };
-    return kFunctions;
-}
+const FunctionFamily kMachineLearningFunctions{
+    {"ai.onnx.ml", "Scaler", "Sub, Mul", writeScaler},
+    {"ai.onnx.ml", "Normalizer", "LpNormalization or Div", writeNormalizer},
+    {"ai.onnx.ml", "Binarizer", "Greater, Cast", writeBinarizer},
+    {"ai.onnx.ml", "Imputer", "Equal or IsNaN, Where", writeImputer},
+    {"ai.onnx.ml", "ArrayFeatureExtractor", "Gather", writeArrayFeatureExtractor},
+    {"ai.onnx.ml", "LinearRegressor", "Gemm, Softmax or Sigmoid", writeLinearRegressor},
+    {"ai.onnx.ml", "LabelEncoder", "Equal, ArgMax, Gather, Where", writeLabelEncoder},
+    {"ai.onnx.ml", "OneHotEncoder", "Equal, Cast", writeOneHotEncoder},
+    {"ai.onnx.ml", "FeatureVectorizer", "Concat", writeFeatureVectorizer},
+    {"ai.onnx.ml", "ZipMap", "Identity", writeZipMap},
+};
 
 } // namespace retro::formats

@@ -130,14 +130,20 @@ struct Epsilons
     double others = 1e-6;
 };
 
+LinearOptions readEpsilonOptions(ParameterReader& reader, double epsilon = 1e-6)
+{
+    LinearOptions options = reader.linearOptions(epsilon);
+    if (reader.flag("zero_bias", false)) {
+        options.bias = BiasPolicy::Zero;
+        options.biasFactor = 1;
+    }
+    return options;
+}
+
 Shared readShared(ParameterReader& reader, First fallback, const Epsilons& epsilons = {})
 {
     Shared shared;
-    shared.epsilon = reader.linearOptions(epsilons.own);
-    if (reader.flag("zero_bias", false)) {
-        shared.epsilon.bias = BiasPolicy::Zero;
-        shared.epsilon.biasFactor = 1;
-    }
+    shared.epsilon = readEpsilonOptions(reader, epsilons.own);
     shared.others = shared.epsilon;
     shared.others.stabiliser = {StabiliserKind::Add, epsilons.others, true};
     shared.first = firstRule(reader, fallback, shared.others);
@@ -205,11 +211,7 @@ Composite epsilonGammaBox(ParameterReader& reader)
 
 Composite excitationBackprop(ParameterReader& reader)
 {
-    LinearOptions options = reader.linearOptions(1e-6);
-    if (reader.flag("zero_bias", false)) {
-        options.bias = BiasPolicy::Zero;
-        options.biasFactor = 1;
-    }
+    const LinearOptions options = readEpsilonOptions(reader);
     Composite composite;
     composite.entries = {entry(StructureKind::LinearMap, zPlusRule(options)),
                          entry(StructureKind::SumOfOperands, normRule()), entry(StructureKind::AveragePool, normRule()),
@@ -304,16 +306,6 @@ Composite transformerComposite(ParameterReader& reader, Transformer parts)
             entry(StructureKind::SelfNormalisation, detachedDeviationRule(stabiliser))});
     append(composite.entries, baseMap(parts.bilinear));
     return composite;
-}
-
-LinearOptions readEpsilonOptions(ParameterReader& reader)
-{
-    LinearOptions options = reader.linearOptions(1e-6);
-    if (reader.flag("zero_bias", false)) {
-        options.bias = BiasPolicy::Zero;
-        options.biasFactor = 1;
-    }
-    return options;
 }
 
 // The same as one pass of gradients, times the value at the end: no denominators, so nothing to stabilise (Arras et al.

@@ -35,8 +35,7 @@ RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& option
     if (beta != 0) {
         form.shares.push_back(shareOfSign(Negative, Positive, parts, options, -beta));
     }
-    RuleParameters parameters;
-    write(options, parameters);
+    RuleParameters parameters = toParameters(options);
     if (alpha == 1 && beta == 0 && parts == BiasParts::Own) {
         return linearFormRule("z-plus", fmt::format("z-plus, epsilon {}", textOf(options)), std::move(parameters),
                               std::move(form));
@@ -55,8 +54,7 @@ RulePointer zPlusRule(const LinearOptions& options, PlusForm form)
     if (form == PlusForm::Split) {
         return alphaBetaRule(1, 0, options);
     }
-    RuleParameters parameters;
-    write(options, parameters);
+    RuleParameters parameters = toParameters(options);
     parameters["form"] = std::string(kPlusForms[static_cast<std::size_t>(form)]);
     return linearFormRule("z-plus", fmt::format("z-plus raw, epsilon {}", textOf(options)), std::move(parameters),
                           {{{{{InputPart::Whole, {WeightPart::Positive, 0}}}, WeightVariant{}, options}}});

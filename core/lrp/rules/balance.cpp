@@ -162,4 +162,11 @@ std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tenso
     return parts;
 }
 
+std::vector<Tensor> toTracked(const RuleContext& context)
+{
+    return forTracked(context, [&](std::size_t slot) {
+        return ops::algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
+    });
+}
+
 } // namespace retro::lrp

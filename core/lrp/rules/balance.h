@@ -6,6 +6,7 @@
 #include "core/ops/algebrasums.h"
 #include "core/ops/stabiliseddivision.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace retro::lrp
@@ -66,5 +67,32 @@ private:
 
 /// `tensor` for one slot of the node, zeros for the other tracked ones.
 [[nodiscard]] std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tensor tensor);
+
+/// `part`(slot) for each tracked slot.
+template <class Part>
+[[nodiscard]] std::vector<Tensor> forTracked(const RuleContext& context, const Part& part)
+{
+    std::vector<Tensor> parts(context.tracked.size());
+    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+        if (context.tracked[slot] != 0) {
+            parts[slot] = part(slot);
+        }
+    }
+    return parts;
+}
+
+/// What arrived at the first output, in the shape of each tracked operand.
+[[nodiscard]] std::vector<Tensor> toTracked(const RuleContext& context);
+
+/// How many operands take relevance, and the first one that does.
+[[nodiscard]] inline std::size_t takersOf(std::span<const std::uint8_t> tracked)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(tracked, [](std::uint8_t takes) { return takes != 0; }));
+}
+[[nodiscard]] inline std::size_t firstTaker(std::span<const std::uint8_t> tracked)
+{
+    const auto first = std::ranges::find_if(tracked, [](std::uint8_t takes) { return takes != 0; });
+    return static_cast<std::size_t>(first - tracked.begin());
+}
 
 } // namespace retro::lrp

@@ -561,16 +561,8 @@ base::Result<RulePointer> bindDecomposed(const Composite& composite, const Bound
 
 RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }
 
-namespace
-{
-
-RulePointer readDecomposed(ParameterReader&) { return decomposedRule(); }
-
-std::string decomposedFormula(const FormulaWords&) { return "the rules of its parts"; }
-
-} // namespace
-
-extern const RuleDeclaration kDecomposedRule{"decomposed", readDecomposed, decomposedFormula,
+extern const RuleDeclaration kDecomposedRule{"decomposed", [](ParameterReader&) { return decomposedRule(); },
+                                             [](const FormulaWords&) { return std::string("the rules of its parts"); },
                                              "composed operators, and what a rewrite fused"};
 
 } // namespace retro::lrp

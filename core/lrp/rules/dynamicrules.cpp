@@ -4,6 +4,7 @@
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/softmaxshare.h"
 
 #include <fmt/format.h>
@@ -20,36 +21,17 @@ using ops::StructureKind;
 namespace
 {
 
-std::size_t takersOf(std::span<const std::uint8_t> tracked)
-{
-    return static_cast<std::size_t>(
-        std::count_if(tracked.begin(), tracked.end(), [](std::uint8_t isTracked) { return isTracked != 0; }));
-}
-
-class AbsRatioRule final : public Rule, public LinearRule
+class AbsRatioRule final : public TitledRule
 {
 public:
-    explicit AbsRatioRule(double epsilon) : m_stabiliser{StabiliserKind::Add, epsilon, false} {}
-
-    [[nodiscard]] std::string_view name() const override { return "abs-ratio"; }
-    [[nodiscard]] std::string text() const override
-    {
-        return fmt::format("abs-ratio, epsilon {}", m_stabiliser.epsilon);
-    }
-    [[nodiscard]] RuleParameters parameters() const override { return {{"epsilon", m_stabiliser.epsilon}}; }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        switch (structure.kind()) {
-        case StructureKind::SumOfOperands:
-        case StructureKind::Product:
-        case StructureKind::Quotient:
-        case StructureKind::Reduction:
-            return true;
-        default:
-            return false;
-        }
-    }
+    explicit AbsRatioRule(double epsilon)
+        : TitledRule({"abs-ratio",
+                      {StructureKind::SumOfOperands, StructureKind::Product, StructureKind::Quotient,
+                       StructureKind::Reduction},
+                      {{"epsilon", epsilon}},
+                      fmt::format("abs-ratio, epsilon {}", epsilon)}),
+          m_stabiliser{StabiliserKind::Add, epsilon, false}
+    {}
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
     {
@@ -71,9 +53,7 @@ public:
             return onlyFirst(context, weighElements(context));
         }
         if (takersOf(context.tracked) == 1) {
-            const auto taker = std::ranges::find_if(context.tracked, [](std::uint8_t is) { return is != 0; });
-            return onlyFirst(
-                context, asResult(context, context.weights[static_cast<std::size_t>(taker - context.tracked.begin())]));
+            return onlyFirst(context, asResult(context, context.weights[firstTaker(context.tracked)]));
         }
         const Tensor like = Tensor::zeros(context.op.outputTypes()[0].dtype, context.op.outputTypes()[0].shape);
         const RuleContext here = context.with({&like, 1});
@@ -95,21 +75,10 @@ public:
         if (context.op.structure().kind() == StructureKind::Reduction) {
             return amongElements(context);
         }
-        return takersOf(context.tracked) == 1 ? toTheOnlyOne(context) : amongOperands(context);
+        return takersOf(context.tracked) == 1 ? Balance(context).close(toTracked(context)) : amongOperands(context);
     }
 
 private:
-    static std::vector<Tensor> toTheOnlyOne(const RuleContext& context)
-    {
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
-            }
-        }
-        return Balance(context).close(std::move(parts));
-    }
-
     // What operand `slot` weighs, in the shape of the result.
     static Tensor weightOf(const RuleContext& context, std::size_t slot)
     {
@@ -187,27 +156,16 @@ Tensor lowerTriangle(const Tensor& like)
     return algebra::broadcastTo(like.rank() < 2 ? finished.reshaped(like.shape()) : finished, like.shape());
 }
 
-class SoftmaxTaylorRule final : public Rule, public LinearRule
+class SoftmaxTaylorRule final : public TitledRule
 {
 public:
-    SoftmaxTaylorRule(bool causal, const Stabiliser& stabiliser) : m_causal(causal), m_stabiliser(stabiliser) {}
-
-    [[nodiscard]] std::string_view name() const override { return "softmax-taylor"; }
-    [[nodiscard]] std::string text() const override
-    {
-        return m_causal ? "softmax-taylor, lower triangle" : "softmax-taylor";
-    }
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result{{"causal", m_causal}};
-        write(m_stabiliser, result);
-        return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == StructureKind::Softmax;
-    }
+    SoftmaxTaylorRule(bool causal, const Stabiliser& stabiliser)
+        : TitledRule({"softmax-taylor",
+                      {StructureKind::Softmax},
+                      withParameter(toParameters(stabiliser), "causal", causal),
+                      causal ? "softmax-taylor, lower triangle" : ""}),
+          m_causal(causal), m_stabiliser(stabiliser)
+    {}
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
@@ -287,8 +245,6 @@ RulePointer softmaxTaylorRule(bool causal, const Stabiliser& stabiliser)
 namespace
 {
 
-RulePointer readAbsRatio(ParameterReader& reader) { return absRatioRule(reader.number("epsilon", 1e-11)); }
-
 std::string absRatioFormula(const FormulaWords& words)
 {
     if (words.is(StructureKind::Reduction)) {
@@ -312,8 +268,9 @@ std::string softmaxTaylorFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kAbsRatioRule{"abs-ratio", readAbsRatio, absRatioFormula,
-                                           "sum of operands, product, quotient, reduction"};
+extern const RuleDeclaration kAbsRatioRule{
+    "abs-ratio", [](ParameterReader& reader) { return absRatioRule(reader.number("epsilon", 1e-11)); }, absRatioFormula,
+    "sum of operands, product, quotient, reduction"};
 extern const RuleDeclaration kSoftmaxTaylorRule{"softmax-taylor", readSoftmaxTaylor, softmaxTaylorFormula,
                                                 "softmax, logarithm of a softmax"};
 

@@ -38,10 +38,7 @@ public:
 
     [[nodiscard]] RuleParameters parameters() const override
     {
-        RuleParameters result;
-        if (!isZero()) {
-            write(m_options, result);
-        }
+        RuleParameters result = isZero() ? RuleParameters() : toParameters(m_options);
         result["bilinear"] = std::string(kEpsilonShareNames[static_cast<std::size_t>(m_share)]);
         return result;
     }
@@ -94,8 +91,7 @@ private:
 
     [[nodiscard]] double shareOf(std::span<const std::uint8_t> tracked) const
     {
-        const double takers = (tracked[0] != 0 ? 1 : 0) + (tracked[1] != 0 ? 1 : 0);
-        return m_share == BilinearShare::Full ? 1 : 1 / takers;
+        return m_share == BilinearShare::Full ? 1 : 1 / static_cast<double>(takersOf(tracked));
     }
 
     [[nodiscard]] Tensor weighProduct(const WeighContext& context) const
@@ -129,18 +125,15 @@ private:
         const auto& product = as<ops::Bilinear>(context.op.structure());
         const Tensor& a = context.operands[0];
         const Tensor& b = context.operands[1];
-        const double takers = (context.tracked[0] != 0 ? 1 : 0) + (context.tracked[1] != 0 ? 1 : 0);
+        const auto takers = static_cast<double>(takersOf(context.tracked));
         const double share = shareOf(context.tracked);
         Balance balance(context);
         const Tensor z = context.outputs[0].isValid() ? context.outputs[0] : product.apply(a, b);
         algebra::DivisionAmounts amounts;
         const Tensor s = balance.quotient(context.relevance[0], {z}, m_options.stabiliser, amounts);
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < 2; ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = balance.product(product.pullback(s, a, b, slot), context.operands[slot], share);
-            }
-        }
+        std::vector<Tensor> parts = forTracked(context, [&](std::size_t slot) {
+            return balance.product(product.pullback(s, a, b, slot), context.operands[slot], share);
+        });
         if (balance.isWanted()) {
             balance.bookDivision(amounts);
             balance.book(event::Cause::Duplicate, (1 - share * takers) * amounts.sums.product);

@@ -42,8 +42,7 @@ RulePointer gammaRule(double gamma, const LinearOptions& options)
 
 RulePointer gammaRule(double gamma, const GammaOptions& options)
 {
-    RuleParameters parameters;
-    write(options.linear, parameters);
+    RuleParameters parameters = toParameters(options.linear);
     parameters["gamma"] = gamma;
     parameters["form"] = std::string(kForms[static_cast<std::size_t>(options.form)]);
     parameters["scale_bias"] = options.scalesBias;

@@ -6,6 +6,7 @@
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/detachable.h"
 
 namespace retro::lrp
@@ -36,22 +37,12 @@ Tensor throughDivisor(const RuleContext& context)
                              context.operandTypes[1].shape);
 }
 
-class SecantRule final : public Rule, public LinearRule
+class SecantRule final : public TitledRule
 {
 public:
-    [[nodiscard]] std::string_view name() const override { return "secant"; }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        switch (structure.kind()) {
-        case StructureKind::ElementWise:
-        case StructureKind::Normalisation:
-        case StructureKind::Quotient:
-            return true;
-        default:
-            return false;
-        }
-    }
+    SecantRule()
+        : TitledRule({"secant", {StructureKind::ElementWise, StructureKind::Normalisation, StructureKind::Quotient}})
+    {}
 
     [[nodiscard]] Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
@@ -85,24 +76,15 @@ private:
     static std::vector<Tensor> ofQuotient(const RuleContext& context)
     {
         const bool hasNumerator = context.tracked[0] != 0;
-        std::vector<Tensor> parts =
-            onlySlot(context, hasNumerator ? 0 : 1, hasNumerator ? gradientPart(context, 0) : throughDivisor(context));
-        if (hasNumerator && context.tracked[1] != 0) {
-            parts[1] = Tensor::zeros(context.operandTypes[1].dtype, context.operandTypes[1].shape);
-        }
-        return parts;
+        return onlySlot(context, hasNumerator ? 0 : 1,
+                        hasNumerator ? gradientPart(context, 0) : throughDivisor(context));
     }
 };
 
-class DetachedGradientRule final : public Rule, public LinearRule
+class DetachedGradientRule final : public TitledRule
 {
 public:
-    [[nodiscard]] std::string_view name() const override { return "detached-gradient"; }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == StructureKind::SelfNormalisation;
-    }
+    DetachedGradientRule() : TitledRule({"detached-gradient", {StructureKind::SelfNormalisation}}) {}
 
     [[nodiscard]] Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
@@ -166,25 +148,21 @@ RulePointer detachedGradientRule() { return std::make_shared<const DetachedGradi
 namespace
 {
 
-RulePointer readSecant(ParameterReader&) { return secantRule(); }
-
 std::string secantFormula(const FormulaWords& words)
 {
     return words.is(StructureKind::Quotient) ? "R_a = R/b, R_b = 0; R_b = R·(a/b)/b where a carries no relevance"
                                              : "R_in = R·f(x)/x";
 }
 
-RulePointer readDetachedGradient(ParameterReader&) { return detachedGradientRule(); }
-
-std::string detachedGradientFormula(const FormulaWords&)
-{
-    return "g = R·w/σ; R_in = g − mean(g), without the mean where none is subtracted";
-}
-
 } // namespace
 
-extern const RuleDeclaration kSecantRule{"secant", readSecant, secantFormula, "element-wise, normalisation, quotient"};
-extern const RuleDeclaration kDetachedGradientRule{"detached-gradient", readDetachedGradient, detachedGradientFormula,
-                                                   "self-normalisation"};
+extern const RuleDeclaration kSecantRule{"secant", [](ParameterReader&) { return secantRule(); }, secantFormula,
+                                         "element-wise, normalisation, quotient"};
+extern const RuleDeclaration kDetachedGradientRule{
+    "detached-gradient", [](ParameterReader&) { return detachedGradientRule(); },
+    [](const FormulaWords&) {
+        return std::string("g = R·w/σ; R_in = g − mean(g), without the mean where none is subtracted");
+    },
+    "self-normalisation"};
 
 } // namespace retro::lrp

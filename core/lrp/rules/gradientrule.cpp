@@ -32,11 +32,6 @@ bool isProductOfTwo(const ops::Structure& structure)
     return structure.kind() == StructureKind::Bilinear || structure.kind() == StructureKind::Product;
 }
 
-double trackedCount(std::span<const std::uint8_t> tracked)
-{
-    return static_cast<double>(std::ranges::count_if(tracked, [](auto one) { return one != 0; }));
-}
-
 class GradientRule final : public Rule, public LinearRule
 {
 public:
@@ -107,13 +102,7 @@ public:
 private:
     [[nodiscard]] std::vector<Tensor> partsOf(const RuleContext& context) const
     {
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = partOf(context, slot);
-            }
-        }
-        return parts;
+        return forTracked(context, [&](std::size_t slot) { return partOf(context, slot); });
     }
 
     [[nodiscard]] Tensor partOf(const RuleContext& context, std::size_t slot) const
@@ -152,7 +141,7 @@ private:
     [[nodiscard]] double shareOfTwo(std::span<const std::uint8_t> tracked, std::size_t slot) const
     {
         if (m_options.share == GradientShare::Equal) {
-            return 1 / trackedCount(tracked);
+            return 1 / static_cast<double>(takersOf(tracked));
         }
         const std::size_t signal = m_options.share == GradientShare::First ? 0 : 1;
         const std::size_t taker = tracked[signal] != 0 ? signal : 1 - signal;

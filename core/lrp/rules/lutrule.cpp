@@ -5,6 +5,7 @@
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/tablelookup.h"
 
 #include <fmt/format.h>
@@ -44,27 +45,16 @@ bool isTracked(const RuleContext& context, std::size_t slot)
     return slot < context.tracked.size() && context.tracked[slot] != 0;
 }
 
-class LutRule final : public Rule, public LinearRule
+class LutRule final : public TitledRule
 {
 public:
-    LutRule(const Stabiliser& stabiliser, TableShare share) : m_stabiliser(stabiliser), m_share(share) {}
-
-    [[nodiscard]] std::string_view name() const override { return "lut"; }
-    [[nodiscard]] std::string text() const override
-    {
-        return fmt::format("lut {}, epsilon {}", nameOf(m_share), textOf(m_stabiliser));
-    }
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result{{"share", std::string(nameOf(m_share))}};
-        write(m_stabiliser, result);
-        return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::TableLookup;
-    }
+    LutRule(const Stabiliser& stabiliser, TableShare share)
+        : TitledRule({"lut",
+                      {StructureKind::TableLookup},
+                      withParameter(toParameters(stabiliser), "share", std::string(nameOf(share))),
+                      fmt::format("lut {}, epsilon {}", nameOf(share), textOf(stabiliser))}),
+          m_stabiliser(stabiliser), m_share(share)
+    {}
 
     [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType>,
                                      std::span<const std::uint8_t>) const override
@@ -113,13 +103,9 @@ private:
     {
         RuleContext divided = context;
         divided.relevance = std::span(&s, 1);
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = algebra::multiply(gradientPart(divided, slot), context.operands[slot]);
-            }
-        }
-        return parts;
+        return forTracked(context, [&](std::size_t slot) {
+            return algebra::multiply(gradientPart(divided, slot), context.operands[slot]);
+        });
     }
 
     [[nodiscard]] std::vector<Tensor> shared(const RuleContext& context, const TableLookup::Divide& divide,
@@ -127,12 +113,7 @@ private:
     {
         const auto& table = as<TableLookup>(context.op.structure());
         const ops::TableRelevance found = table.distribute(divide, context.operands, kernelRule(m_share), false);
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) { // weights choose nothing
-                parts[slot] = Tensor::zeros(context.operandTypes[slot].dtype, context.operandTypes[slot].shape);
-            }
-        }
+        std::vector<Tensor> parts = onlySlot(context, context.tracked.size(), {}); // weights choose nothing
         hand(context, TableLookup::kInput, found.input, parts, balance);
         hand(context, TableLookup::kCodes, found.codes, parts, balance);
         balance.book(event::Cause::Bias, found.unplaced);

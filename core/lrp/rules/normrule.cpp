@@ -4,6 +4,7 @@
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
@@ -24,35 +25,16 @@ namespace
 
 /// The epsilon rule on functions without parameters: a sum of operands, a reduction, an average pooling, an
 /// element-wise function, and whatever is known by its reverse rule alone.
-class NormRule final : public Rule, public LinearRule
+class NormRule final : public TitledRule
 {
 public:
-    explicit NormRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
-
-    [[nodiscard]] std::string_view name() const override { return "norm"; }
-
-    [[nodiscard]] std::string text() const override { return fmt::format("norm, epsilon {}", textOf(m_stabiliser)); }
-
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_stabiliser, result);
-        return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        switch (structure.kind()) {
-        case StructureKind::SumOfOperands:
-        case StructureKind::Reduction:
-        case StructureKind::AveragePool:
-        case StructureKind::ElementWise:
-        case StructureKind::Differentiable:
-            return true;
-        default:
-            return false;
-        }
-    }
+    explicit NormRule(const Stabiliser& stabiliser)
+        : TitledRule("norm",
+                     {StructureKind::SumOfOperands, StructureKind::Reduction, StructureKind::AveragePool,
+                      StructureKind::ElementWise, StructureKind::Differentiable},
+                     stabiliser),
+          m_stabiliser(stabiliser)
+    {}
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
@@ -187,14 +169,11 @@ private:
                 balance.bookDivision(context.relevance[k], divided[k], z[k]);
             }
         }
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                const Tensor gradient = function.pullback(divided, context.operands, z, slot);
-                parts[slot] = algebra::scale(algebra::multiply(gradient, context.operands[slot]),
-                                             function.share(context.tracked, slot));
-            }
-        }
+        std::vector<Tensor> parts = forTracked(context, [&](std::size_t slot) {
+            const Tensor gradient = function.pullback(divided, context.operands, z, slot);
+            return algebra::scale(algebra::multiply(gradient, context.operands[slot]),
+                                  function.share(context.tracked, slot));
+        });
         return balance.closeAs(event::Cause::Gradient, std::move(parts));
     }
 
@@ -207,8 +186,6 @@ RulePointer normRule(const Stabiliser& stabiliser) { return std::make_shared<con
 
 namespace
 {
-
-RulePointer readNorm(ParameterReader& reader) { return normRule(reader.stabiliser({})); }
 
 std::string normFormula(const FormulaWords& words)
 {
@@ -226,7 +203,7 @@ std::string normFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kNormRule{"norm", readNorm, normFormula,
-                                       "sum of operands, reduction, average pool, element-wise, function"};
+extern const RuleDeclaration kNormRule{"norm", [](ParameterReader& reader) { return normRule(reader.stabiliser({})); },
+                                       normFormula, "sum of operands, reduction, average pool, element-wise, function"};
 
 } // namespace retro::lrp

@@ -5,6 +5,7 @@
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/statistics.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/lookup.h"
 #include "core/ops/masking.h"
 #include "core/ops/quantise/straightthrough.h"
@@ -61,34 +62,26 @@ bool isResampling(const ops::Structure& structure)
            dynamic_cast<const ops::ResamplesAxes*>(&structure) != nullptr;
 }
 
-class PassRule final : public Rule, public LinearRule
+class PassRule final : public TitledRule
 {
 public:
-    [[nodiscard]] std::string_view name() const override { return "pass"; }
+    PassRule()
+        : TitledRule({"pass",
+                      {StructureKind::ElementWise, StructureKind::Normalisation, StructureKind::SelfNormalisation,
+                       StructureKind::Softmax, StructureKind::ShapeMap, StructureKind::Quotient,
+                       StructureKind::LinearMap, StructureKind::SumOfOperands, StructureKind::Product}})
+    {}
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        switch (structure.kind()) {
-        case StructureKind::ElementWise:
-        case StructureKind::Normalisation:
-        case StructureKind::SelfNormalisation:
-        case StructureKind::Softmax:
-        case StructureKind::ShapeMap:
-        case StructureKind::Quotient:
-        case StructureKind::LinearMap:
-        case StructureKind::SumOfOperands:
-        case StructureKind::Product:
-            return true;
-        default:
-            return isResampling(structure);
-        }
+        return TitledRule::accepts(structure) || isResampling(structure);
     }
 
     [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,
                                      std::span<const std::uint8_t> tracked) const override
     {
         if (isCombination(op.structure())) {
-            const auto takers = std::ranges::count_if(tracked, [](std::uint8_t isTracked) { return isTracked != 0; });
+            const std::size_t takers = takersOf(tracked);
             return takers < 2 ? std::string()
                               : fmt::format("passes relevance on to the one computed operand, but {} operands are "
                                             "computed; choose another rule",
@@ -128,8 +121,7 @@ public:
         case StructureKind::Quotient:
         case StructureKind::SumOfOperands:
         case StructureKind::Product: {
-            const auto taker = std::ranges::find_if(context.tracked, [](std::uint8_t is) { return is != 0; });
-            const Tensor& w = context.weights[static_cast<std::size_t>(taker - context.tracked.begin())];
+            const Tensor& w = context.weights[firstTaker(context.tracked)];
             return onlyFirst(context, w.isValid() ? asResult(context, w) : Tensor());
         }
         default:
@@ -150,7 +142,7 @@ public:
         }
         case StructureKind::SumOfOperands:
         case StructureKind::Product:
-            return applyToCombination(context);
+            return Balance(context).close(toTracked(context));
         case StructureKind::SelfNormalisation: {
             Balance balance(context);
             Tensor part = withStatistics(context, {}, balance, context.relevance[0]);
@@ -165,27 +157,10 @@ public:
     }
 
 private:
-    static std::vector<Tensor> applyToCombination(const RuleContext& context)
-    {
-        Balance balance(context);
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
-            }
-        }
-        return balance.close(std::move(parts));
-    }
-
     static std::vector<Tensor> applyToShapeMap(const RuleContext& context)
     {
         Balance balance(context);
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = carriedBack(context, slot);
-            }
-        }
+        std::vector<Tensor> parts = forTracked(context, [&](std::size_t slot) { return carriedBack(context, slot); });
         if (as<ops::ShapeMap>(context.op.structure()).isRearrangement()) {
             return balance.closeRearranged(std::move(parts));
         }
@@ -203,17 +178,9 @@ private:
 
     static std::vector<Tensor> applyToQuotient(const RuleContext& context)
     {
-        Balance balance(context);
         const std::size_t taker = context.tracked[0] != 0 ? 0 : 1;
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                const ops::TensorType& type = context.operandTypes[slot];
-                parts[slot] = slot == taker ? algebra::reduceTo(context.relevance[0], type.shape)
-                                            : Tensor::zeros(type.dtype, type.shape);
-            }
-        }
-        return balance.close(std::move(parts));
+        Tensor part = algebra::reduceTo(context.relevance[0], context.operandTypes[taker].shape);
+        return Balance(context).close(onlySlot(context, taker, std::move(part)));
     }
 };
 
@@ -239,13 +206,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        std::vector<Tensor> parts(context.tracked.size());
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = Tensor::zeros(context.operandTypes[slot].dtype, context.operandTypes[slot].shape);
-            }
-        }
-        return Balance(context).closeAs(event::Cause::Filter, std::move(parts));
+        return Balance(context).closeAs(event::Cause::Filter, onlySlot(context, context.tracked.size(), {}));
     }
 };
 
@@ -257,8 +218,6 @@ RulePointer stopRule() { return std::make_shared<const StopRule>(); }
 
 namespace
 {
-
-RulePointer readPass(ParameterReader&) { return passRule(); }
 
 std::string passFormula(const FormulaWords& words)
 {
@@ -274,13 +233,11 @@ std::string passFormula(const FormulaWords& words)
     return words.is(StructureKind::Quotient) ? "R_a = R, R_b = 0; R_b = R where a carries no relevance" : "R_in = R";
 }
 
-RulePointer readStop(ParameterReader&) { return stopRule(); }
-
-std::string stopFormula(const FormulaWords&) { return "R_in = 0"; }
-
 } // namespace
 
-extern const RuleDeclaration kPassRule{"pass", readPass, passFormula, "what hands its elements on (see below)"};
-extern const RuleDeclaration kStopRule{"stop", readStop, stopFormula, "everything"};
+extern const RuleDeclaration kPassRule{"pass", [](ParameterReader&) { return passRule(); }, passFormula,
+                                       "what hands its elements on (see below)"};
+extern const RuleDeclaration kStopRule{"stop", [](ParameterReader&) { return stopRule(); },
+                                       [](const FormulaWords&) { return std::string("R_in = 0"); }, "everything"};
 
 } // namespace retro::lrp

@@ -3,6 +3,7 @@
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 #include "core/ops/windowsums.h"
@@ -20,24 +21,12 @@ namespace
 {
 
 /// A maximum of a window taken for a sum over it (docs/composites.md).
-class ProportionalRule final : public Rule, public LinearRule
+class ProportionalRule final : public TitledRule
 {
 public:
-    explicit ProportionalRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
-
-    [[nodiscard]] std::string_view name() const override { return "proportional"; }
-
-    [[nodiscard]] std::string text() const override
-    {
-        return fmt::format("proportional, epsilon {}", textOf(m_stabiliser));
-    }
-
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_stabiliser, result);
-        return result;
-    }
+    explicit ProportionalRule(const Stabiliser& stabiliser)
+        : TitledRule("proportional", {}, stabiliser), m_stabiliser(stabiliser)
+    {}
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
@@ -81,15 +70,8 @@ RulePointer proportionalRule(const Stabiliser& stabiliser)
     return std::make_shared<const ProportionalRule>(stabiliser);
 }
 
-namespace
-{
-
-RulePointer readProportional(ParameterReader& reader) { return proportionalRule(reader.stabiliser({})); }
-
-std::string proportionalFormula(const FormulaWords&) { return "R_in = x·ΣR/stab(Σx) over windows"; }
-
-} // namespace
-
-extern const RuleDeclaration kProportionalRule{"proportional", readProportional, proportionalFormula, "max pool, TopK"};
+extern const RuleDeclaration kProportionalRule{
+    "proportional", [](ParameterReader& reader) { return proportionalRule(reader.stabiliser({})); },
+    [](const FormulaWords&) { return std::string("R_in = x·ΣR/stab(Σx) over windows"); }, "max pool, TopK"};
 
 } // namespace retro::lrp

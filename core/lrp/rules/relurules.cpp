@@ -103,28 +103,14 @@ RulePointer guidedBackpropRule() { return std::make_shared<const GuidedBackpropR
 
 RulePointer betaSmoothRule(double beta) { return std::make_shared<const BetaSmoothRule>(beta); }
 
-namespace
-{
-
-RulePointer readDeconvNet(ParameterReader&) { return deconvNetRule(); }
-
-std::string deconvNetFormula(const FormulaWords&) { return "R_in = R⁺"; }
-
-RulePointer readGuidedBackprop(ParameterReader&) { return guidedBackpropRule(); }
-
-std::string guidedBackpropFormula(const FormulaWords&) { return "R_in = R⁺ where x > 0"; }
-
-RulePointer readBetaSmooth(ParameterReader& reader) { return betaSmoothRule(reader.number("beta", 10)); }
-
-std::string betaSmoothFormula(const FormulaWords&) { return "R_in = R·sigmoid(βx)"; }
-
-} // namespace
-
-extern const RuleDeclaration kDeconvNetRule{"deconvnet", readDeconvNet, deconvNetFormula, "ReLU",
+extern const RuleDeclaration kDeconvNetRule{"deconvnet", [](ParameterReader&) { return deconvNetRule(); },
+                                            [](const FormulaWords&) { return std::string("R_in = R⁺"); }, "ReLU",
                                             "Zeiler and Fergus 2014"};
-extern const RuleDeclaration kGuidedBackpropRule{"guided-backprop", readGuidedBackprop, guidedBackpropFormula, "ReLU",
-                                                 "Springenberg et al. 2015"};
-extern const RuleDeclaration kBetaSmoothRule{"beta-smooth", readBetaSmooth, betaSmoothFormula, "ReLU",
-                                             "Dombrowski et al. 2019"};
+extern const RuleDeclaration kGuidedBackpropRule{
+    "guided-backprop", [](ParameterReader&) { return guidedBackpropRule(); },
+    [](const FormulaWords&) { return std::string("R_in = R⁺ where x > 0"); }, "ReLU", "Springenberg et al. 2015"};
+extern const RuleDeclaration kBetaSmoothRule{
+    "beta-smooth", [](ParameterReader& reader) { return betaSmoothRule(reader.number("beta", 10)); },
+    [](const FormulaWords&) { return std::string("R_in = R·sigmoid(βx)"); }, "ReLU", "Dombrowski et al. 2019"};
 
 } // namespace retro::lrp

@@ -203,18 +203,19 @@ base::Result<void> ParameterReader::finish() const
     return {};
 }
 
-void write(const Stabiliser& stabiliser, RuleParameters& parameters)
+RuleParameters toParameters(const Stabiliser& stabiliser)
 {
-    parameters["stabiliser"] = std::string(kStabiliserNames[static_cast<std::size_t>(stabiliser.kind)]);
-    parameters["epsilon"] = stabiliser.epsilon;
-    parameters["signed"] = stabiliser.isSigned;
+    return {{"stabiliser", std::string(kStabiliserNames[static_cast<std::size_t>(stabiliser.kind)])},
+            {"epsilon", stabiliser.epsilon},
+            {"signed", stabiliser.isSigned}};
 }
 
-void write(const LinearOptions& options, RuleParameters& parameters)
+RuleParameters toParameters(const LinearOptions& options)
 {
-    write(options.stabiliser, parameters);
+    RuleParameters parameters = toParameters(options.stabiliser);
     parameters["bias"] = std::string(kBiasNames[static_cast<std::size_t>(options.bias)]);
     parameters["bias_factor"] = options.biasFactor;
+    return parameters;
 }
 
 std::string textOf(const Stabiliser& stabiliser)

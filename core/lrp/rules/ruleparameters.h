@@ -83,8 +83,8 @@ private:
 };
 
 /// The parameters that linearOptions() and stabiliser() read.
-void write(const Stabiliser& stabiliser, RuleParameters& parameters);
-void write(const LinearOptions& options, RuleParameters& parameters);
+[[nodiscard]] RuleParameters toParameters(const Stabiliser& stabiliser);
+[[nodiscard]] RuleParameters toParameters(const LinearOptions& options);
 /// For people: "1e-06", with what is not usual: "1e-06, bias zero".
 [[nodiscard]] std::string textOf(const LinearOptions& options);
 [[nodiscard]] std::string textOf(const Stabiliser& stabiliser);

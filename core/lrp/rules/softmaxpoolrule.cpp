@@ -2,6 +2,7 @@
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/windowsums.h"
 
 #include <fmt/format.h>
@@ -15,16 +16,13 @@ namespace
 {
 
 /// A maximum of a window taken for the soft maximum of it (docs/composites.md).
-class SoftmaxWeightedRule final : public Rule, public LinearRule
+class SoftmaxWeightedRule final : public TitledRule
 {
 public:
-    explicit SoftmaxWeightedRule(double beta) : m_beta(beta) {}
-
-    [[nodiscard]] std::string_view name() const override { return "softmax-weighted"; }
-
-    [[nodiscard]] std::string text() const override { return fmt::format("softmax-weighted, beta {}", m_beta); }
-
-    [[nodiscard]] RuleParameters parameters() const override { return {{"beta", m_beta}}; }
+    explicit SoftmaxWeightedRule(double beta)
+        : TitledRule({"softmax-weighted", {}, {{"beta", beta}}, fmt::format("softmax-weighted, beta {}", beta)}),
+          m_beta(beta)
+    {}
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
@@ -54,19 +52,14 @@ private:
     double m_beta;
 };
 
-RulePointer readSoftmaxWeighted(ParameterReader& reader)
-{
-    return std::make_shared<const SoftmaxWeightedRule>(reader.number("beta", 1));
-}
-
-std::string softmaxWeightedFormula(const FormulaWords&)
-{
-    return "R_in = ΣR·softmax(βx) over windows, −β where the smallest wins";
-}
-
 } // namespace
 
-extern const RuleDeclaration kSoftmaxWeightedRule{"softmax-weighted", readSoftmaxWeighted, softmaxWeightedFormula,
-                                                  "max pool, TopK"};
+extern const RuleDeclaration kSoftmaxWeightedRule{
+    "softmax-weighted",
+    [](ParameterReader& reader) {
+        return RulePointer(std::make_shared<const SoftmaxWeightedRule>(reader.number("beta", 1)));
+    },
+    [](const FormulaWords&) { return std::string("R_in = ΣR·softmax(βx) over windows, −β where the smallest wins"); },
+    "max pool, TopK"};
 
 } // namespace retro::lrp

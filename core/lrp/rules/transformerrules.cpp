@@ -5,6 +5,7 @@
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/statistics.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/lrp/traversal/parametersink.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/detachable.h"
@@ -25,27 +26,12 @@ using ops::StructureKind;
 namespace
 {
 
-class DetachedDeviationRule final : public Rule, public LinearRule
+class DetachedDeviationRule final : public TitledRule
 {
 public:
-    explicit DetachedDeviationRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
-
-    [[nodiscard]] std::string_view name() const override { return "detached-deviation"; }
-    [[nodiscard]] std::string text() const override
-    {
-        return fmt::format("detached-deviation, epsilon {}", textOf(m_stabiliser));
-    }
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_stabiliser, result);
-        return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == StructureKind::SelfNormalisation;
-    }
+    explicit DetachedDeviationRule(const Stabiliser& stabiliser)
+        : TitledRule("detached-deviation", {StructureKind::SelfNormalisation}, stabiliser), m_stabiliser(stabiliser)
+    {}
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
@@ -103,29 +89,16 @@ private:
     Stabiliser m_stabiliser;
 };
 
-class SignalTakesAllRule final : public Rule, public LinearRule
+class SignalTakesAllRule final : public TitledRule
 {
 public:
-    SignalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser) : m_signal(signal), m_stabiliser(stabiliser) {}
-
-    [[nodiscard]] std::string_view name() const override { return "signal-take-all"; }
-    [[nodiscard]] std::string text() const override
-    {
-        return fmt::format("signal-take-all, operand {}, epsilon {}", m_signal, textOf(m_stabiliser));
-    }
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result;
-        write(m_stabiliser, result);
-        result["signal"] = static_cast<double>(m_signal);
-        return result;
-    }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == StructureKind::Product || structure.kind() == StructureKind::Bilinear ||
-               structure.kind() == StructureKind::SumOfOperands;
-    }
+    SignalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser)
+        : TitledRule({"signal-take-all",
+                      {StructureKind::Product, StructureKind::Bilinear, StructureKind::SumOfOperands},
+                      withParameter(toParameters(stabiliser), "signal", static_cast<double>(signal)),
+                      fmt::format("signal-take-all, operand {}, epsilon {}", signal, textOf(stabiliser))}),
+          m_signal(signal), m_stabiliser(stabiliser)
+    {}
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
@@ -175,8 +148,7 @@ private:
         if (m_signal < tracked.size() && tracked[m_signal] != 0) {
             return m_signal;
         }
-        const auto first = std::ranges::find_if(tracked, [](std::uint8_t isTracked) { return isTracked != 0; });
-        return static_cast<std::size_t>(first - tracked.begin());
+        return firstTaker(tracked);
     }
 
     std::size_t m_signal;
@@ -197,13 +169,6 @@ RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser)
 
 namespace
 {
-
-RulePointer readDetachedDeviation(ParameterReader& reader) { return detachedDeviationRule(reader.stabiliser({})); }
-
-std::string detachedDeviationFormula(const FormulaWords&)
-{
-    return "g = R/stab(y)·w/σ; R_in = x·(g − mean(g)), R where no mean is subtracted";
-}
 
 RulePointer readSignalTakesAll(ParameterReader& reader)
 {
@@ -226,8 +191,12 @@ std::string signalFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kDetachedDeviationRule{"detached-deviation", readDetachedDeviation,
-                                                    detachedDeviationFormula, "self-normalisation"};
+extern const RuleDeclaration kDetachedDeviationRule{
+    "detached-deviation", [](ParameterReader& reader) { return detachedDeviationRule(reader.stabiliser({})); },
+    [](const FormulaWords&) {
+        return std::string("g = R/stab(y)·w/σ; R_in = x·(g − mean(g)), R where no mean is subtracted");
+    },
+    "self-normalisation"};
 extern const RuleDeclaration kSignalTakesAllRule{"signal-take-all", readSignalTakesAll, signalFormula,
                                                  "product, bilinear, sum of operands", "Arras et al. 2017"};
 

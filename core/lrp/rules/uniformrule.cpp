@@ -3,6 +3,7 @@
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 
 #include <algorithm>
 
@@ -18,14 +19,10 @@ namespace
 // Equal parts of a sum or product for the operands that carry relevance.
 std::vector<Tensor> amongOperands(const RuleContext& context)
 {
-    const auto takers = std::count_if(context.tracked.begin(), context.tracked.end(),
-                                      [](std::uint8_t isTracked) { return isTracked != 0; });
-    std::vector<Tensor> parts(context.tracked.size());
-    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-        if (context.tracked[slot] != 0) {
-            const Tensor whole = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
-            parts[slot] = takers == 1 ? whole : algebra::scale(whole, 1.0 / static_cast<double>(takers));
-        }
+    const std::size_t takers = takersOf(context.tracked);
+    std::vector<Tensor> parts = toTracked(context);
+    for (Tensor& part : parts) {
+        part = takers == 1 || !part.isValid() ? part : algebra::scale(part, 1.0 / static_cast<double>(takers));
     }
     return parts;
 }
@@ -37,23 +34,14 @@ Tensor amongElements(const RuleContext& context)
                           static_cast<double>(context.relevance[0].size()) / static_cast<double>(spread.size()));
 }
 
-class UniformRule final : public Rule, public LinearRule
+class UniformRule final : public TitledRule
 {
 public:
-    [[nodiscard]] std::string_view name() const override { return "uniform"; }
-
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        switch (structure.kind()) {
-        case StructureKind::SumOfOperands:
-        case StructureKind::Product:
-        case StructureKind::Reduction:
-        case StructureKind::AveragePool:
-            return true;
-        default:
-            return false;
-        }
-    }
+    UniformRule()
+        : TitledRule({"uniform",
+                      {StructureKind::SumOfOperands, StructureKind::Product, StructureKind::Reduction,
+                       StructureKind::AveragePool}})
+    {}
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
@@ -76,7 +64,7 @@ public:
         for (const Tensor& w : context.weights) {
             addTo(sum, w.isValid() ? asResult(context, w) : Tensor());
         }
-        const auto takers = std::ranges::count_if(context.tracked, [](std::uint8_t is) { return is != 0; });
+        const std::size_t takers = takersOf(context.tracked);
         return onlyFirst(context, takers == 1 ? sum : algebra::scale(sum, 1.0 / static_cast<double>(takers)));
     }
 
@@ -101,16 +89,8 @@ public:
 
 RulePointer uniformRule() { return std::make_shared<const UniformRule>(); }
 
-namespace
-{
-
-RulePointer readUniform(ParameterReader&) { return uniformRule(); }
-
-std::string uniformFormula(const FormulaWords&) { return "R_in = R in equal parts"; }
-
-} // namespace
-
-extern const RuleDeclaration kUniformRule{"uniform", readUniform, uniformFormula,
+extern const RuleDeclaration kUniformRule{"uniform", [](ParameterReader&) { return uniformRule(); },
+                                          [](const FormulaWords&) { return std::string("R_in = R in equal parts"); },
                                           "sum of operands, product, reduction, average pool"};
 
 } // namespace retro::lrp

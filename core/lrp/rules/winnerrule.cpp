@@ -4,6 +4,7 @@
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/pickedplaces.h"
 #include "core/ops/windowsums.h"
 
@@ -13,10 +14,10 @@ namespace retro::lrp
 namespace
 {
 
-class WinnerRule final : public Rule, public LinearRule
+class WinnerRule final : public TitledRule
 {
 public:
-    [[nodiscard]] std::string_view name() const override { return "winner-take-all"; }
+    WinnerRule() : TitledRule({"winner-take-all", {StructureKind::MaxPool}}) {}
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
@@ -52,8 +53,6 @@ RulePointer winnerRule() { return std::make_shared<const WinnerRule>(); }
 namespace
 {
 
-RulePointer readWinner(ParameterReader&) { return winnerRule(); }
-
 // TopK maps elements; it has no first maximum but all that it gives.
 std::string winnerFormula(const FormulaWords& words)
 {
@@ -63,6 +62,7 @@ std::string winnerFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kWinnerRule{"winner-take-all", readWinner, winnerFormula, "max pool, TopK"};
+extern const RuleDeclaration kWinnerRule{"winner-take-all", [](ParameterReader&) { return winnerRule(); },
+                                         winnerFormula, "max pool, TopK"};
 
 } // namespace retro::lrp

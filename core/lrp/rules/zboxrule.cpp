@@ -29,8 +29,7 @@ RulePointer zBoxRule(double low, double high, const Stabiliser& stabiliser)
 
 RulePointer zBoxRule(std::vector<double> low, std::vector<double> high, const Stabiliser& stabiliser)
 {
-    RuleParameters parameters;
-    write(stabiliser, parameters);
+    RuleParameters parameters = toParameters(stabiliser);
     parameters["low"] = asParameter(low);
     parameters["high"] = asParameter(high);
     std::string text =
@@ -72,13 +71,13 @@ RulePointer readZBox(ParameterReader& reader)
     return zBoxRule(std::move(low), std::move(high), reader.stabiliser({}));
 }
 
-std::string zBoxFormula(const FormulaWords&)
-{
-    return "D = xW − low·W⁺ − high·W⁻; R_in = x·(s·Wᵀ) − low·(s·W⁺ᵀ) − high·(s·W⁻ᵀ), s = R/stab(D)";
-}
-
 } // namespace
 
-extern const RuleDeclaration kZBoxRule{"z-box", readZBox, zBoxFormula, "linear map", "Montavon et al. 2017"};
+extern const RuleDeclaration kZBoxRule{
+    "z-box", readZBox,
+    [](const FormulaWords&) {
+        return std::string("D = xW − low·W⁺ − high·W⁻; R_in = x·(s·Wᵀ) − low·(s·W⁺ᵀ) − high·(s·W⁻ᵀ), s = R/stab(D)");
+    },
+    "linear map", "Montavon et al. 2017"};
 
 } // namespace retro::lrp

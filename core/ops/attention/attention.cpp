@@ -252,18 +252,6 @@ private:
 
 base::Result<void> expectAttention(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = context.node.opset < 24 ? std::size_t{6} : std::size_t{7},
-                                 .outputs = 4,
-                                 .attributes = {{"is_causal", AttributeKind::Int},
-                                                {"kv_num_heads", AttributeKind::Int},
-                                                {"left_window_size", AttributeKind::Int},
-                                                {"q_num_heads", AttributeKind::Int},
-                                                {"qk_matmul_output_mode", AttributeKind::Int},
-                                                {"right_window_size", AttributeKind::Int},
-                                                {"scale", AttributeKind::Float},
-                                                {"softcap", AttributeKind::Float},
-                                                {"softmax_precision", AttributeKind::Int}}}));
     const TensorType& q = firstType(context);
     for (const std::size_t slot :
          {AttentionSlot::kKey, AttentionSlot::kValue, AttentionSlot::kPastKey, AttentionSlot::kPastValue}) {
@@ -391,12 +379,8 @@ BoundResult bindAttention(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> attentionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Attention", 23, 0, "composed", true, bindAttention},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kAttentionOperators{
+    {"", "Attention", 23, 0, "composed", true, bindAttention},
+};
 
 } // namespace retro::ops

@@ -361,15 +361,6 @@ base::Result<CacheForm> cacheForm(const BindContext& context)
 
 BoundResult bindCacheAppend(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 4,
-                                 .outputs = 5,
-                                 .attributes = {{"front", AttributeKind::Int},
-                                                {"window", AttributeKind::Int},
-                                                {"sliding", AttributeKind::Int}}}));
-    if (!context.present(CacheSlot::kLast) || !context.present(CacheSlot::kTotal)) {
-        return context.error("seqlens_k and total_sequence_length are needed");
-    }
     RETRO_TRY(const CacheForm form, cacheForm(context));
     const DType type = firstType(context).dtype;
     std::array<bool, 5> isAsked{};

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -203,11 +201,6 @@ base::Result<Rotation> rotationOf(const BindContext& context)
 
 BoundResult bindRotaryEmbedding(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 4,
-                                 .attributes = {{"interleaved", AttributeKind::Int},
-                                                {"num_heads", AttributeKind::Int},
-                                                {"rotary_embedding_dim", AttributeKind::Int}}}));
     const TensorType& x = firstType(context);
     if (!tensor::isFloating(x.dtype) || context.operandTypes[1].dtype != x.dtype ||
         context.operandTypes[2].dtype != x.dtype) {
@@ -298,13 +291,6 @@ base::Result<Rotation> fusedRotationOf(const BindContext& context)
 
 BoundResult bindFusedRotaryEmbedding(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 4,
-                                 .most = 4,
-                                 .attributes = {{"interleaved", AttributeKind::Int},
-                                                {"is_packed_batching", AttributeKind::Int},
-                                                {"num_heads", AttributeKind::Int},
-                                                {"rotary_embedding_dim", AttributeKind::Int},
-                                                {"scale", AttributeKind::Float}}}));
     if (context.intAttribute("is_packed_batching", 0) != 0 || context.floatAttribute("scale", 1) != 1) {
         return context.error("is_packed_batching and a scale other than 1 are not supported");
     }
@@ -319,14 +305,10 @@ BoundResult bindFusedRotaryEmbedding(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> rotaryEmbeddingDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "RotaryEmbedding", 23, 0, "function", true, bindRotaryEmbedding},
-        OperatorDeclaration{"com.microsoft", "RotaryEmbedding", 1, 0, "function", true, bindFusedRotaryEmbedding},
-        OperatorDeclaration{"retrograde", "CacheAppend", 1, 0, "shape map", true, bindCacheAppend},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRotaryEmbeddingOperators{
+    {"", "RotaryEmbedding", 23, 0, "function", true, bindRotaryEmbedding},
+    {"com.microsoft", "RotaryEmbedding", 1, 0, "function", true, bindFusedRotaryEmbedding},
+    {"retrograde", "CacheAppend", 1, 0, "shape map", true, bindCacheAppend},
+};
 
 } // namespace retro::ops

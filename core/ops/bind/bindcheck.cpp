@@ -30,29 +30,27 @@ std::vector<Shape> operandShapes(const BindContext& context)
     return shapes;
 }
 
-base::Result<void> expectArity(const BindContext& context, std::size_t least, std::size_t most, std::size_t outputs)
+base::Result<void> expectOneOutput(const BindContext& context)
 {
-    if (context.operandTypes.size() < context.node.inputs.size()) {
-        return context.error("the types of some operands are not known");
-    }
-    for (std::size_t slot = 0; slot < least; ++slot) {
-        if (!context.present(slot)) {
-            return context.error(fmt::format("operand {} is missing; {} needs {}", slot, context.node.op, least));
+    const std::size_t outputs = context.node.outputs.size();
+    return outputs == 1 ? base::Result<void>()
+                        : context.error(fmt::format("{} outputs, but at most 1 can be computed here", outputs));
+}
+
+base::Result<void> expectFiniteFactors(const BindContext& context)
+{
+    for (const std::string_view name : {"alpha", "beta", "gamma", "lambd"}) {
+        if (!std::isfinite(context.floatAttribute(name, 0))) {
+            return context.error(fmt::format("attribute '{}' must be finite", name));
         }
-    }
-    for (std::size_t slot = most; slot < context.node.inputs.size(); ++slot) {
-        if (context.present(slot)) {
-            return context.error(fmt::format("operand {} is one too many; {} takes at most {} at this opset", slot,
-                                             context.node.op, most));
-        }
-    }
-    if (context.node.outputs.empty() || context.node.outputs.size() > outputs) {
-        return context.error(
-            fmt::format("{} outputs, but at most {} can be computed here", context.node.outputs.size(), outputs));
     }
     return {};
 }
 
+namespace
+{
+
+/// All present operands are float32 or float64, all of one type.
 base::Result<void> expectFloats(const BindContext& context)
 {
     std::optional<DType> common;
@@ -72,74 +70,6 @@ base::Result<void> expectFloats(const BindContext& context)
     }
     return {};
 }
-
-base::Result<void> expectNumber(const BindContext& context, std::size_t slot)
-{
-    constexpr std::array kNumbers{DType::Float32, DType::Float64, DType::Int32, DType::Int64};
-    const DType type = context.operandTypes[slot].dtype;
-    if (context.present(slot) && std::find(kNumbers.begin(), kNumbers.end(), type) == kNumbers.end()) {
-        return context.error(
-            fmt::format("operand {} is {}, but must be float32, float64, int32 or int64", slot, nameOf(type)));
-    }
-    return {};
-}
-
-base::Result<void> expectNumbers(const BindContext& context)
-{
-    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
-        if (!context.present(slot)) {
-            return context.error(fmt::format("operand {} is missing", slot));
-        }
-        RETRO_CHECK(expectNumber(context, slot));
-        const DType type = context.operandTypes[slot].dtype;
-        if (type != firstType(context).dtype) {
-            return context.error(fmt::format("operand {} is {}, but operand 0 is {}; insert a Cast", slot, nameOf(type),
-                                             nameOf(firstType(context).dtype)));
-        }
-    }
-    return {};
-}
-
-namespace
-{
-
-/// A number that a function multiplies or adds: what is not finite gives no function.
-bool isFactor(std::string_view attribute)
-{
-    constexpr std::array<std::string_view, 4> kFactors{"alpha", "beta", "gamma", "lambd"};
-    return std::find(kFactors.begin(), kFactors.end(), attribute) != kFactors.end();
-}
-
-bool isFinite(const graph::Attribute& attribute)
-{
-    const double* number = std::get_if<double>(&attribute);
-    return number == nullptr || std::isfinite(*number);
-}
-
-} // namespace
-
-base::Result<void> expectAttributes(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
-{
-    static constexpr std::array<std::string_view, 8> kKinds{
-        "an integer",         "a float",          "a text",          "a tensor",
-        "a list of integers", "a list of floats", "a list of texts", "a graph"};
-    static_assert(kKinds.size() == std::variant_size_v<graph::Attribute>);
-    for (const AttributeSpec& wanted : attributes) {
-        const auto found = context.node.attributes.find(wanted.name);
-        if (found != context.node.attributes.end() && found->second.index() != static_cast<std::size_t>(wanted.kind)) {
-            return context.error(fmt::format("attribute '{}' is {}, but must be {}", wanted.name,
-                                             kKinds[found->second.index()],
-                                             kKinds[static_cast<std::size_t>(wanted.kind)]));
-        }
-        if (found != context.node.attributes.end() && isFactor(wanted.name) && !isFinite(found->second)) {
-            return context.error(fmt::format("attribute '{}' must be finite", wanted.name));
-        }
-    }
-    return {};
-}
-
-namespace
-{
 
 bool isAmong(OperandTypes types, DType type)
 {
@@ -190,21 +120,9 @@ base::Result<void> expectAlike(const BindContext& context, OperandTypes types)
 
 } // namespace
 
-base::Result<void> expect(const BindContext& context, const Signature& signature)
+base::Result<void> expect(const BindContext& context, OperandTypes types)
 {
-    RETRO_CHECK(expectArity(context, signature.least, signature.most, signature.outputs));
-    RETRO_CHECK(expectAttributes(context, signature.attributes));
-    switch (signature.types) {
-    case OperandTypes::Floats:
-        return expectFloats(context);
-    case OperandTypes::Numbers:
-        return expectNumbers(context);
-    case OperandTypes::Any:
-        break;
-    default:
-        return expectAlike(context, signature.types);
-    }
-    return {};
+    return types == OperandTypes::Floats ? expectFloats(context) : expectAlike(context, types);
 }
 
 base::Result<std::size_t> axisWithin(const BindContext& context, std::int64_t axis, std::size_t rank)
@@ -253,7 +171,6 @@ base::Result<std::vector<std::int64_t>> intsFrom(const BindContext& context, std
     if (context.node.opset >= operandSince) {
         return context.constantInts(slot);
     }
-    RETRO_CHECK(expectAttributes(context, {{attribute, AttributeKind::Ints}}));
     return context.intsAttribute(attribute, {});
 }
 
@@ -288,8 +205,6 @@ base::Result<Shape> broadcastShape(const BindContext& context, const Shape& a, c
 
 base::Result<void> expectOldBroadcast(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
-    RETRO_CHECK(expectAttributes(context, {{"broadcast", AttributeKind::Int}, {"axis", AttributeKind::Int}}));
     const Shape& a = context.operandTypes[0].shape;
     const Shape& b = context.operandTypes[1].shape;
     if (a == b) {

@@ -22,7 +22,6 @@ template <class E>
 [[nodiscard]] base::Result<E> choice(const BindContext& context, std::string_view name, std::string_view fallback,
                                      Choices<E> choices)
 {
-    RETRO_CHECK(expectAttributes(context, {{name, AttributeKind::Text}}));
     const std::string text = context.textAttribute(name, std::string(fallback));
     std::string known;
     for (const auto& [word, value] : choices) {

@@ -12,6 +12,14 @@ using BoundResult = base::Result<std::unique_ptr<BoundOperator>>;
 /// The structure of operators that pass no relevance.
 [[nodiscard]] const Structure& noRelevance();
 
+/// An operator that passes neither relevance nor a gradient.
+class PassiveOperator : public BoundOperator
+{
+public:
+    [[nodiscard]] const Structure& structure() const final { return noRelevance(); }
+    [[nodiscard]] Reads savedForGradient() const final { return Reads::nothing(); }
+};
+
 /// An operator that is its own structure S (ShapeMap, LinearMap, …); one whose results are not floating has none.
 template <class S>
 class Operator : public BoundOperator, public S

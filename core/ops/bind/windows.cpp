@@ -79,11 +79,6 @@ base::Result<std::size_t> spatialAxes(const BindContext& context, const std::vec
 
 base::Result<WindowAttributes> windowAttributes(const BindContext& context, std::size_t count)
 {
-    RETRO_CHECK(expectAttributes(context, {{"strides", AttributeKind::Ints},
-                                           {"dilations", AttributeKind::Ints},
-                                           {"pads", AttributeKind::Ints},
-                                           {"auto_pad", AttributeKind::Text},
-                                           {"ceil_mode", AttributeKind::Int}}));
     WindowAttributes result;
     RETRO_TRY(result.strides, checkedList(context, "strides", count, 1));
     RETRO_TRY(result.dilations, checkedList(context, "dilations", count, 1));

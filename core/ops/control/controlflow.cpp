@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/families.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -17,14 +15,10 @@ base::Result<std::unique_ptr<BoundOperator>> bindControlFlow(const BindContext& 
 
 } // namespace
 
-std::span<const OperatorDeclaration> controlFlowDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "If", 1, 0, "control flow", true, bindControlFlow},
-        OperatorDeclaration{"", "Loop", 1, 0, "control flow", true, bindControlFlow},
-        OperatorDeclaration{"", "Scan", 8, 0, "control flow", true, bindControlFlow},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kControlFlowOperators{
+    {"", "If", 1, 0, "control flow", true, bindControlFlow},
+    {"", "Loop", 1, 0, "control flow", true, bindControlFlow},
+    {"", "Scan", 8, 0, "control flow", true, bindControlFlow},
+};
 
 } // namespace retro::ops

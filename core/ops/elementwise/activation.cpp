@@ -6,7 +6,6 @@
 #include "core/ops/kernel/logistic.h"
 #include "core/ops/logic/rowoperator.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -29,11 +28,7 @@ struct Relu
     static constexpr bool kIsRelu = true;
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return x <= T{0} ? T{0} : x;
-    }
+    [[nodiscard]] auto value(auto x) const { return x <= 0 ? 0 : x; }
     template <class T>
     [[nodiscard]] T slope(T y) const
     {
@@ -43,44 +38,20 @@ struct Relu
 
 struct Sigmoid : ReadsOutput
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return logistic(x);
-    }
-    template <class T>
-    [[nodiscard]] T slope(T y) const
-    {
-        return y * (T{1} - y);
-    }
+    [[nodiscard]] auto value(auto x) const { return logistic(x); }
+    [[nodiscard]] auto slope(auto y) const { return y * (1 - y); }
 };
 
 struct Tanh : ReadsOutput
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return fastTanh(x);
-    }
-    template <class T>
-    [[nodiscard]] T slope(T y) const
-    {
-        return T{1} - y * y;
-    }
+    [[nodiscard]] auto value(auto x) const { return fastTanh(x); }
+    [[nodiscard]] auto slope(auto y) const { return 1 - y * y; }
 };
 
 struct Exponential : ReadsOutput
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return fastExp(x);
-    }
-    template <class T>
-    [[nodiscard]] T slope(T y) const
-    {
-        return y;
-    }
+    [[nodiscard]] auto value(auto x) const { return fastExp(x); }
+    [[nodiscard]] auto slope(auto y) const { return y; }
 };
 
 /// factor · (x for x > 0, else alpha·(eˣ − 1)): Elu, and Selu with its two constants.
@@ -144,43 +115,26 @@ struct HardSigmoid : ReadsOperand
 /// ln(1 + eˣ).
 struct Softplus : ReadsOperand
 {
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return std::log1p(std::exp(-std::abs(x))) + (x > T{0} ? x : T{0});
-    }
-    template <class T>
-    [[nodiscard]] T slope(T x) const
-    {
-        return logistic(x);
-    }
+    [[nodiscard]] auto value(auto x) const { return std::log1p(std::exp(-std::abs(x))) + (x > 0 ? x : 0); }
+    [[nodiscard]] auto slope(auto x) const { return logistic(x); }
 };
-
-base::Result<void> expectOneFloat(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
-{
-    return expect(context, {.types = OperandTypes::Floats, .attributes = attributes});
-}
 
 template <class F>
 BoundResult bindPlain(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<Activation<F>>(firstType(context), F{});
 }
 
 struct PositivePart
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x < T{0} ? T{0} : x;
-    }
+    static auto value(auto x, RowParameters) { return x < 0 ? 0 : x; }
 };
 
 /// Since opset 14, Relu takes integers as well.
 BoundResult bindRelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     if (tensor::isFloating(firstType(context).dtype)) {
         return bound<Activation<Relu>>(firstType(context), Relu{});
     }
@@ -192,7 +146,7 @@ BoundResult bindRelu(const BindContext& context)
 
 BoundResult bindElu(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     Elu function;
     function.alpha = context.floatAttribute("alpha", 1);
     return bound<Activation<Elu>>(firstType(context), function);
@@ -200,7 +154,7 @@ BoundResult bindElu(const BindContext& context)
 
 BoundResult bindSelu(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}, {"gamma", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const bool isFirstForm = context.node.opset < 6;
     Elu function;
     function.alpha = context.floatAttribute("alpha", isFirstForm ? 1.6732 : 1.67326319217681884765625);
@@ -210,7 +164,7 @@ BoundResult bindSelu(const BindContext& context)
 
 BoundResult bindLeakyRelu(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     LeakyRelu function;
     function.alpha = context.floatAttribute("alpha", 0.01);
     return bound<Activation<LeakyRelu>>(firstType(context), function);
@@ -218,7 +172,7 @@ BoundResult bindLeakyRelu(const BindContext& context)
 
 BoundResult bindHardSigmoid(const BindContext& context)
 {
-    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}, {"beta", AttributeKind::Float}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     HardSigmoid function;
     function.alpha = context.floatAttribute("alpha", 0.2);
     function.beta = context.floatAttribute("beta", 0.5);
@@ -227,20 +181,16 @@ BoundResult bindHardSigmoid(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> activationDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Relu", 1, 0, "element-wise", true, bindRelu},
-        OperatorDeclaration{"", "Sigmoid", 1, 0, "element-wise", true, bindPlain<Sigmoid>},
-        OperatorDeclaration{"", "Tanh", 1, 0, "element-wise", true, bindPlain<Tanh>},
-        OperatorDeclaration{"", "Exp", 1, 0, "element-wise", true, bindPlain<Exponential>},
-        OperatorDeclaration{"", "Softplus", 1, 0, "element-wise", true, bindPlain<Softplus>},
-        OperatorDeclaration{"", "Elu", 1, 0, "element-wise", true, bindElu},
-        OperatorDeclaration{"", "Selu", 1, 0, "element-wise", true, bindSelu},
-        OperatorDeclaration{"", "LeakyRelu", 1, 0, "element-wise", true, bindLeakyRelu},
-        OperatorDeclaration{"", "HardSigmoid", 1, 0, "element-wise", true, bindHardSigmoid},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kActivationOperators{
+    {"", "Relu", 1, 0, "element-wise", true, bindRelu},
+    {"", "Sigmoid", 1, 0, "element-wise", true, bindPlain<Sigmoid>},
+    {"", "Tanh", 1, 0, "element-wise", true, bindPlain<Tanh>},
+    {"", "Exp", 1, 0, "element-wise", true, bindPlain<Exponential>},
+    {"", "Softplus", 1, 0, "element-wise", true, bindPlain<Softplus>},
+    {"", "Elu", 1, 0, "element-wise", true, bindElu},
+    {"", "Selu", 1, 0, "element-wise", true, bindSelu},
+    {"", "LeakyRelu", 1, 0, "element-wise", true, bindLeakyRelu},
+    {"", "HardSigmoid", 1, 0, "element-wise", true, bindHardSigmoid},
+};
 
 } // namespace retro::ops

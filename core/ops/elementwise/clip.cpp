@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 
 namespace retro::ops
@@ -43,20 +42,12 @@ struct Clip
 
 struct Raised
 {
-    template <class T>
-    static T value(T x, T low, RowParameters)
-    {
-        return x < low ? low : x;
-    }
+    static auto value(auto x, auto low, RowParameters) { return x < low ? low : x; }
 };
 
 struct Lowered
 {
-    template <class T>
-    static T value(T x, T high, RowParameters)
-    {
-        return x > high ? high : x;
-    }
+    static auto value(auto x, auto high, RowParameters) { return x > high ? high : x; }
 };
 
 /// s where x is inside the bound, for the operand (a = 0); where it is not, for the bound (a = 1).
@@ -152,8 +143,6 @@ base::Result<void> expectBound(const BindContext& context, std::size_t slot, std
 
 BoundResult bindClip(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = context.node.opset < 11 ? 1U : 3U,
-                                 .attributes = {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}}));
     RETRO_CHECK(expectBound(context, 1, "min"));
     RETRO_CHECK(expectBound(context, 2, "max"));
     const TensorType& x = firstType(context);
@@ -172,12 +161,8 @@ BoundResult bindClip(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> clipDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Clip", 1, 0, "element-wise, function", true, bindClip},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kClipOperators{
+    {"", "Clip", 1, 0, "element-wise, function", true, bindClip},
+};
 
 } // namespace retro::ops

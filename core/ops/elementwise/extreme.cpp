@@ -5,8 +5,6 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowloop.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -18,39 +16,23 @@ using tensor::Shape;
 /// The larger one; NaN wins.
 struct Larger
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return x > y || x != x ? x : y;
-    }
+    static auto value(auto x, auto y, RowParameters) { return x > y || x != x ? x : y; }
 };
 
 struct Smaller
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return x < y || x != x ? x : y;
-    }
+    static auto value(auto x, auto y, RowParameters) { return x < y || x != x ? x : y; }
 };
 
 /// s where x is the result y, else 0.
 struct WhereEqual
 {
-    template <class T>
-    static T value(T s, T x, T y, RowParameters)
-    {
-        return x == y ? s : T{0};
-    }
+    static auto value(auto s, auto x, auto y, RowParameters) { return x == y ? s : 0; }
 };
 
 struct WhereDifferent
 {
-    template <class T>
-    static T value(T s, T x, T y, RowParameters)
-    {
-        return x == y ? T{0} : s;
-    }
+    static auto value(auto s, auto x, auto y, RowParameters) { return x == y ? 0 : s; }
 };
 
 /// Max or Min of operands, broadcast. The first operand that has the extreme gets what arrives there.
@@ -93,7 +75,7 @@ private:
 
 BoundResult boundExtreme(const BindContext& context, bool isMax)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     Shape shape;
     std::vector<Shape> operands;
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
@@ -108,14 +90,10 @@ BoundResult bindMin(const BindContext& context) { return boundExtreme(context, f
 
 } // namespace
 
-std::span<const OperatorDeclaration> extremeDeclarations()
-{
-    // Before opset 8 there was no broadcasting, which this one includes.
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Max", 1, 0, "function", true, bindMax},
-        OperatorDeclaration{"", "Min", 1, 0, "function", true, bindMin},
-    };
-    return kDeclarations;
-}
+// Before opset 8 there was no broadcasting, which this one includes.
+const OperatorFamily kExtremeOperators{
+    {"", "Max", 1, 0, "function", true, bindMax},
+    {"", "Min", 1, 0, "function", true, bindMin},
+};
 
 } // namespace retro::ops

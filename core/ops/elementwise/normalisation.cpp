@@ -352,15 +352,7 @@ BoundResult boundNormalisation(const BindContext& context, double epsilon)
 
 BoundResult bindBatchNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 5,
-                                 .most = 5,
-                                 .outputs = 5,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"epsilon", AttributeKind::Float},
-                                                {"momentum", AttributeKind::Float},
-                                                {"training_mode", AttributeKind::Int},
-                                                {"is_test", AttributeKind::Int},
-                                                {"spatial", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_CHECK(expectInference(context));
     RETRO_CHECK(expectStatistics(context));
     if (usesOwnStatistics(context)) {
@@ -377,13 +369,8 @@ BoundResult bindBatchNormalization(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> normalisationDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "BatchNormalization", 1, 0, "normalisation, self-normalisation", true,
-                            bindBatchNormalization},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kNormalisationOperators{
+    {"", "BatchNormalization", 1, 0, "normalisation, self-normalisation", true, bindBatchNormalization},
+};
 
 } // namespace retro::ops

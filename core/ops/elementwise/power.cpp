@@ -61,39 +61,23 @@ struct Power
 /// x² and x³, by far the commonest powers (variances, GELU by tanh), without the general function.
 struct Square
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x * x;
-    }
+    static auto value(auto x, RowParameters) { return x * x; }
 };
 struct Cube
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x * x * x;
-    }
+    static auto value(auto x, RowParameters) { return x * x * x; }
 };
 
 /// c·x^(c − 1), and 0 for c = 0 whatever x is.
 struct PowerSlope
 {
-    template <class T>
-    static T value(T x, T c, RowParameters)
-    {
-        return c == T{0} ? T{0} : c * std::pow(x, c - T{1});
-    }
+    static auto value(auto x, auto c, RowParameters) { return c == 0 ? 0 : c * std::pow(x, c - 1); }
 };
 
 /// x^c · ln x; 0 where x is 0, where the limit is 0 for a positive c.
 struct ExponentSlope
 {
-    template <class T>
-    static T value(T x, T c, RowParameters)
-    {
-        return x == T{0} && c >= T{0} ? T{0} : std::pow(x, c) * std::log(x);
-    }
+    static auto value(auto x, auto c, RowParameters) { return x == 0 && c >= 0 ? 0 : std::pow(x, c) * std::log(x); }
 };
 
 /// x^c in the type of x. An exponent of another type is converted; integers with a floating exponent go through double.
@@ -164,7 +148,6 @@ public:
 
 BoundResult bindPow(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
     const TensorType& x = firstType(context);
     const TensorType& c = context.operandTypes[1];
     if (x.dtype == DType::Bool || c.dtype == DType::Bool) {
@@ -206,11 +189,7 @@ struct Remainder
 /// −s·trunc(x/y): what the divisor of fmod gets.
 struct DivisorSlope
 {
-    template <class T>
-    static T value(T s, T x, T y, RowParameters)
-    {
-        return -s * std::trunc(x / y);
-    }
+    static auto value(auto s, auto x, auto y, RowParameters) { return -s * std::trunc(x / y); }
 };
 
 class Modulo final : public Operator<Differentiable>
@@ -248,9 +227,7 @@ private:
 
 BoundResult bindMod(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .types = OperandTypes::AllNumbers, .attributes = {{"fmod", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const bool isFmod = context.intAttribute("fmod", 0) != 0;
     const TensorType& x = firstType(context);
     if (tensor::isFloating(x.dtype) && !isFmod) {
@@ -264,14 +241,10 @@ BoundResult bindMod(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> powerDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Mod", 10, 0, "function", true, bindMod},
-        OperatorDeclaration{"", "Pow", 1, 6, "element-wise, function", true, bindOld<bindPow>},
-        OperatorDeclaration{"", "Pow", 7, 0, "element-wise, function", true, bindPow},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kPowerOperators{
+    {"", "Mod", 10, 0, "function", true, bindMod},
+    {"", "Pow", 1, 6, "element-wise, function", true, bindOld<bindPow>},
+    {"", "Pow", 7, 0, "element-wise, function", true, bindPow},
+};
 
 } // namespace retro::ops

@@ -7,8 +7,6 @@
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -48,11 +46,7 @@ private:
 /// What the operand gets, and what the slope gets, of s.
 struct ToOperand
 {
-    template <class T>
-    static T value(T s, T x, T slope, RowParameters)
-    {
-        return x > T{0} ? s : s * slope;
-    }
+    static auto value(auto s, auto x, auto slope, RowParameters) { return x > 0 ? s : s * slope; }
 };
 struct ToSlope
 {
@@ -64,11 +58,7 @@ struct ToSlope
 };
 struct Bent
 {
-    template <class T>
-    static T value(T x, T slope, RowParameters)
-    {
-        return x > T{0} ? x : times(slope, x);
-    }
+    static auto value(auto x, auto slope, RowParameters) { return x > 0 ? x : times(slope, x); }
 };
 
 /// The same with a slope that is computed; of integers too.
@@ -116,7 +106,7 @@ Shape slopeShape(const BindContext& context)
 
 BoundResult bindPRelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const TensorType& x = firstType(context);
     Shape asBroadcast = slopeShape(context);
     RETRO_TRY(const Shape common, broadcastShape(context, x.shape, asBroadcast));
@@ -131,12 +121,8 @@ BoundResult bindPRelu(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> preluDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "PRelu", 1, 0, "element-wise, function", true, bindPRelu},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kPreluOperators{
+    {"", "PRelu", 1, 0, "element-wise, function", true, bindPRelu},
+};
 
 } // namespace retro::ops

@@ -8,8 +8,6 @@
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -30,11 +28,7 @@ Reads readsOf(const BindContext& context)
 
 struct IntegerProduct
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return times(x, y);
-    }
+    static auto value(auto x, auto y, RowParameters) { return times(x, y); }
 };
 
 // Closures and their like are inlined into a loop; a function's name would be called per element.
@@ -42,59 +36,60 @@ struct Times
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    T operator()(T x, T y) const
-    {
-        return x * y;
-    }
+    auto operator()(auto x, auto y) const { return x * y; }
 };
 
 struct DividedBy
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    T operator()(T x, T y) const
-    {
-        return x / y;
-    }
+    auto operator()(auto x, auto y) const { return x / y; }
 };
 
-class Mul final : public Operator<Product>
+/// A function of two operands, element by element: F of floating numbers, I of integers.
+template <class S, class F, class I>
+class OfPair : public Operator<S>
 {
 public:
-    Mul(TensorType output, Reads reads) : Operator(std::move(output)), m_reads(reads) {}
+    OfPair(TensorType output, Reads reads) : Operator<S>(std::move(output)), m_reads(reads) {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const TensorType& type = m_outputTypes[0];
+        const TensorType& type = this->outputTypes()[0];
         if (!tensor::isFloating(type.dtype)) {
-            return {mapNumbers(binaryIntegers<IntegerProduct>(), type.dtype, type.shape, operands.first(2))};
+            return {mapNumbers(binaryIntegers<I>(), type.dtype, type.shape, operands.first(2))};
         }
         return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
-            return {mapElements<T>(operands[0], operands[1], type.shape, Times{})};
+            return {mapElements<T>(operands[0], operands[1], type.shape, F{})};
         });
     }
     [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override
     {
-        const TensorType& type = m_outputTypes[0];
+        const TensorType& type = this->outputTypes()[0];
         if (!tensor::isFloating(type.dtype)) {
             return forward(operands);
         }
         return {visitFloat(type.dtype, [&](auto zero) {
-            return mapOverEither<decltype(zero)>(std::move(operands[0]), std::move(operands[1]), type.shape, Times{});
+            return mapOverEither<decltype(zero)>(std::move(operands[0]), std::move(operands[1]), type.shape, F{});
         })};
-    }
-    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override
-    {
-        return mapOverEither<float>(std::move(operands[0]), std::move(operands[1]), m_outputTypes[0].shape, Times{},
-                                    &rows);
     }
     [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
 
 private:
     Reads m_reads;
+};
+
+class Mul final : public OfPair<Product, Times, IntegerProduct>
+{
+public:
+    using OfPair::OfPair;
+
+    [[nodiscard]] Tensor forwardThrough(std::span<Tensor> operands, const RowsOver& rows) const override
+    {
+        return mapOverEither<float>(std::move(operands[0]), std::move(operands[1]), m_outputTypes[0].shape, Times{},
+                                    &rows);
+    }
 };
 
 /// Division towards zero that is defined for every pair: by 0, which check() refuses, it gives 0, the smallest integer
@@ -114,41 +109,15 @@ struct IntegerQuotient
     }
 };
 
-class Div final : public Operator<Quotient>
+class Div final : public OfPair<Quotient, DividedBy, IntegerQuotient>
 {
 public:
-    Div(TensorType output, Reads reads) : Operator(std::move(output)), m_reads(reads) {}
+    using OfPair::OfPair;
 
     [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
     {
         return expectNoZeroDivisor(operands[1]);
     }
-    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
-    {
-        const TensorType& type = m_outputTypes[0];
-        if (!tensor::isFloating(type.dtype)) {
-            return {mapNumbers(binaryIntegers<IntegerQuotient>(), type.dtype, type.shape, operands.first(2))};
-        }
-        return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
-            using T = decltype(zero);
-            return {mapElements<T>(operands[0], operands[1], type.shape, DividedBy{})};
-        });
-    }
-    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override
-    {
-        const TensorType& type = m_outputTypes[0];
-        if (!tensor::isFloating(type.dtype)) {
-            return forward(operands);
-        }
-        return {visitFloat(type.dtype, [&](auto zero) {
-            return mapOverEither<decltype(zero)>(std::move(operands[0]), std::move(operands[1]), type.shape,
-                                                 DividedBy{});
-        })};
-    }
-    [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
-
-private:
-    Reads m_reads;
 };
 
 template <class O>
@@ -160,13 +129,13 @@ BoundResult bindPair(const BindContext& context, Reads reads)
 
 BoundResult bindMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindPair<Mul>(context, readsOf(context));
 }
 
 BoundResult bindDiv(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     // A constant numerator is no pass-through: the quotient is not linear in its denominator.
     const bool isScaling = context.constant(1) && !context.constant(0);
     return bindPair<Div>(context, isScaling ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0});
@@ -174,17 +143,13 @@ BoundResult bindDiv(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> productDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Mul", 1, 6, "product", true, bindOld<bindMul>},
-        OperatorDeclaration{"", "Mul", 7, 0, "product", true, bindMul},
-        OperatorDeclaration{"", "Div", 1, 6, "quotient", true, bindOld<bindDiv>},
-        OperatorDeclaration{"", "Div", 7, 0, "quotient", true, bindDiv},
-        // Signal (operand 0) times what lets it pass (operand 1), inside what is written out step by step.
-        OperatorDeclaration{"retrograde", "Gate", 1, 0, "product", true, bindMul},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kProductOperators{
+    {"", "Mul", 1, 6, "product", true, bindOld<bindMul>},
+    {"", "Mul", 7, 0, "product", true, bindMul},
+    {"", "Div", 1, 6, "quotient", true, bindOld<bindDiv>},
+    {"", "Div", 7, 0, "quotient", true, bindDiv},
+    // Signal (operand 0) times what lets it pass (operand 1), inside what is written out step by step.
+    {"retrograde", "Gate", 1, 0, "product", true, bindMul},
+};
 
 } // namespace retro::ops

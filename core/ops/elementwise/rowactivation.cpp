@@ -43,10 +43,9 @@ BoundResult bindRowActivation(const BindContext& context, const RowFunctions& fu
                               std::span<const RowAttribute> attributes)
 {
     const bool takesIntegers = functions.value.i64 != nullptr;
-    RETRO_CHECK(expect(context, {.types = takesIntegers ? OperandTypes::AllNumbers : OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, takesIntegers ? OperandTypes::AllNumbers : OperandTypes::Floats));
     RowParameters parameters;
     for (std::size_t i = 0; i < attributes.size(); ++i) {
-        RETRO_CHECK(expectAttributes(context, {{attributes[i].name, AttributeKind::Float}}));
         (i == 0 ? parameters.a : parameters.b) = context.floatAttribute(attributes[i].name, attributes[i].fallback);
     }
     return bound<RowActivation>(firstType(context), functions, parameters);

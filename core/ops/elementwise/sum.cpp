@@ -8,8 +8,6 @@
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -20,20 +18,12 @@ using tensor::Shape;
 
 struct IntegerSum
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return plus(x, y);
-    }
+    static auto value(auto x, auto y, RowParameters) { return plus(x, y); }
 };
 
 struct IntegerDifference
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return minus(x, y);
-    }
+    static auto value(auto x, auto y, RowParameters) { return minus(x, y); }
 };
 
 // Closures and their like are inlined into a loop; a function's name would be called per element.
@@ -41,22 +31,14 @@ struct Plus
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    T operator()(T x, T y) const
-    {
-        return x + y;
-    }
+    auto operator()(auto x, auto y) const { return x + y; }
 };
 
 struct Minus
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    T operator()(T x, T y) const
-    {
-        return x - y;
-    }
+    auto operator()(auto x, auto y) const { return x - y; }
 };
 
 /// Add, Sub and Sum: operands added from the first to the last. Mean: the sum divided by their number.
@@ -141,44 +123,38 @@ BoundResult bindSum(const BindContext& context, double lastSign, bool isMean = f
 
 BoundResult bindAdd(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindSum(context, 1);
 }
 
 BoundResult bindSub(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kNumberPair));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindSum(context, -1);
 }
 
 BoundResult bindSumOfAll(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bindSum(context, 1);
 }
 
 BoundResult bindMean(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = std::max<std::size_t>(context.node.inputs.size(), 1),
-                                 .most = kAnyNumber,
-                                 .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindSum(context, 1, true);
 }
 
 } // namespace
 
-std::span<const OperatorDeclaration> sumDeclarations()
-{
-    // Sum and Mean had no broadcasting before opset 8, which these include.
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Add", 1, 6, "sum of operands", true, bindOld<bindAdd>},
-        OperatorDeclaration{"", "Add", 7, 0, "sum of operands", true, bindAdd},
-        OperatorDeclaration{"", "Mean", 1, 0, "sum of operands", true, bindMean},
-        OperatorDeclaration{"", "Sub", 1, 6, "sum of operands", true, bindOld<bindSub>},
-        OperatorDeclaration{"", "Sub", 7, 0, "sum of operands", true, bindSub},
-        OperatorDeclaration{"", "Sum", 1, 0, "sum of operands", true, bindSumOfAll},
-    };
-    return kDeclarations;
-}
+// Sum and Mean had no broadcasting before opset 8, which these include.
+const OperatorFamily kSumOperators{
+    {"", "Add", 1, 6, "sum of operands", true, bindOld<bindAdd>},
+    {"", "Add", 7, 0, "sum of operands", true, bindAdd},
+    {"", "Mean", 1, 0, "sum of operands", true, bindMean},
+    {"", "Sub", 1, 6, "sum of operands", true, bindOld<bindSub>},
+    {"", "Sub", 7, 0, "sum of operands", true, bindSub},
+    {"", "Sum", 1, 0, "sum of operands", true, bindSumOfAll},
+};
 
 } // namespace retro::ops

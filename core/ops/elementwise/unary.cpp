@@ -25,46 +25,22 @@ struct Reciprocal : KeepsResult
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return T{1} / x;
-    }
-    template <class T>
-    static T slope(T y, RowParameters)
-    {
-        return -y * y;
-    }
+    static auto value(auto x, RowParameters) { return 1 / x; }
+    static auto slope(auto y, RowParameters) { return -y * y; }
 };
 
 struct Sqrt : KeepsResult
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::sqrt(x);
-    }
-    template <class T>
-    static T slope(T y, RowParameters)
-    {
-        return T{1} / (y + y);
-    }
+    static auto value(auto x, RowParameters) { return std::sqrt(x); }
+    static auto slope(auto y, RowParameters) { return 1 / (y + y); }
 };
 
 struct Log : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::log(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{1} / x;
-    }
+    static auto value(auto x, RowParameters) { return std::log(x); }
+    static auto slope(auto x, RowParameters) { return 1 / x; }
 };
 
 /// 2/√π · ∫₀ˣ e^(−t²) dt.
@@ -72,11 +48,7 @@ struct Erf : KeepsOperand
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return fastErf(x);
-    }
+    static auto value(auto x, RowParameters) { return fastErf(x); }
     template <class T>
     static T slope(T x, RowParameters)
     {
@@ -86,156 +58,68 @@ struct Erf : KeepsOperand
 
 struct Sin : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::sin(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return std::cos(x);
-    }
+    static auto value(auto x, RowParameters) { return std::sin(x); }
+    static auto slope(auto x, RowParameters) { return std::cos(x); }
 };
 
 struct Cos : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::cos(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return -std::sin(x);
-    }
+    static auto value(auto x, RowParameters) { return std::cos(x); }
+    static auto slope(auto x, RowParameters) { return -std::sin(x); }
 };
 
 struct Tan : KeepsResult
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::tan(x);
-    }
-    template <class T>
-    static T slope(T y, RowParameters)
-    {
-        return T{1} + y * y;
-    }
+    static auto value(auto x, RowParameters) { return std::tan(x); }
+    static auto slope(auto y, RowParameters) { return 1 + y * y; }
 };
 
 struct Asin : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::asin(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{1} / std::sqrt(T{1} - x * x);
-    }
+    static auto value(auto x, RowParameters) { return std::asin(x); }
+    static auto slope(auto x, RowParameters) { return 1 / std::sqrt(1 - x * x); }
 };
 
 struct Acos : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::acos(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{-1} / std::sqrt(T{1} - x * x);
-    }
+    static auto value(auto x, RowParameters) { return std::acos(x); }
+    static auto slope(auto x, RowParameters) { return -1 / std::sqrt(1 - x * x); }
 };
 
 struct Atan : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::atan(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{1} / (T{1} + x * x);
-    }
+    static auto value(auto x, RowParameters) { return std::atan(x); }
+    static auto slope(auto x, RowParameters) { return 1 / (1 + x * x); }
 };
 
 struct Sinh : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::sinh(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return std::cosh(x);
-    }
+    static auto value(auto x, RowParameters) { return std::sinh(x); }
+    static auto slope(auto x, RowParameters) { return std::cosh(x); }
 };
 
 struct Cosh : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::cosh(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return std::sinh(x);
-    }
+    static auto value(auto x, RowParameters) { return std::cosh(x); }
+    static auto slope(auto x, RowParameters) { return std::sinh(x); }
 };
 
 struct Asinh : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::asinh(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{1} / std::sqrt(x * x + T{1});
-    }
+    static auto value(auto x, RowParameters) { return std::asinh(x); }
+    static auto slope(auto x, RowParameters) { return 1 / std::sqrt(x * x + 1); }
 };
 
 struct Acosh : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::acosh(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{1} / std::sqrt(x * x - T{1});
-    }
+    static auto value(auto x, RowParameters) { return std::acosh(x); }
+    static auto slope(auto x, RowParameters) { return 1 / std::sqrt(x * x - 1); }
 };
 
 struct Atanh : KeepsOperand
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::atanh(x);
-    }
-    template <class T>
-    static T slope(T x, RowParameters)
-    {
-        return T{1} / (T{1} - x * x);
-    }
+    static auto value(auto x, RowParameters) { return std::atanh(x); }
+    static auto slope(auto x, RowParameters) { return 1 / (1 - x * x); }
 };
 
 /// |x|, of integers too; the derivative at 0 is 0.
@@ -266,11 +150,7 @@ struct Softsign : KeepsOperand
 {
     static constexpr bool kIsVectorised = true;
 
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x / (T{1} + std::abs(x));
-    }
+    static auto value(auto x, RowParameters) { return x / (1 + std::abs(x)); }
     template <class T>
     static T slope(T x, RowParameters)
     {
@@ -311,11 +191,7 @@ struct Mish : KeepsOperand
         const T below = e * (e + T{2});
         return x >= T{0} ? above / (above + T{2} * e * e) : below / (below + T{2});
     }
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x * gate(x);
-    }
+    static auto value(auto x, RowParameters) { return x * gate(x); }
     template <class T>
     static T slope(T x, RowParameters)
     {
@@ -334,11 +210,7 @@ struct Gelu : KeepsOperand
     {
         return (T{1} + fastErf(x * as<T>(1 / std::numbers::sqrt2))) / T{2};
     }
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x * share(x);
-    }
+    static auto value(auto x, RowParameters) { return x * share(x); }
     template <class T>
     static T slope(T x, RowParameters)
     {
@@ -356,11 +228,7 @@ struct GeluByTanh : KeepsOperand
     {
         return fastTanh(as<T>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * (x + as<T>(0.044715) * x * x * x));
     }
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return x / T{2} * (T{1} + gate(x));
-    }
+    static auto value(auto x, RowParameters) { return x / 2 * (1 + gate(x)); }
     template <class T>
     static T slope(T x, RowParameters)
     {
@@ -429,11 +297,7 @@ struct Shrink : KeepsOperand
     static constexpr bool kTakesIntegers = true;
     static constexpr std::array kAttributes{RowAttribute{"lambd", 0.5}, RowAttribute{"bias", 0}};
 
-    template <class T>
-    static T shrunk(T x, T limit, T bias)
-    {
-        return x < -limit ? x + bias : x > limit ? x - bias : T{0};
-    }
+    static auto shrunk(auto x, auto limit, auto bias) { return x < -limit ? x + bias : x > limit ? x - bias : 0; }
     template <class T>
     static T value(T x, RowParameters p)
     {
@@ -452,7 +316,7 @@ struct Shrink : KeepsOperand
 
 BoundResult bindGelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"approximate", AttributeKind::Text}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const std::string form = context.textAttribute("approximate", "none");
     if (form == "none") {
         return bound<RowActivation>(firstType(context), rowFunctionsOf<Gelu>());
@@ -465,35 +329,31 @@ BoundResult bindGelu(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> unaryDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Abs", 1, 0, "element-wise", true, bindRows<Abs>},
-        OperatorDeclaration{"", "Acos", 7, 0, "element-wise", true, bindRows<Acos>},
-        OperatorDeclaration{"", "Acosh", 9, 0, "element-wise", true, bindRows<Acosh>},
-        OperatorDeclaration{"", "Asin", 7, 0, "element-wise", true, bindRows<Asin>},
-        OperatorDeclaration{"", "Asinh", 9, 0, "element-wise", true, bindRows<Asinh>},
-        OperatorDeclaration{"", "Atan", 7, 0, "element-wise", true, bindRows<Atan>},
-        OperatorDeclaration{"", "Atanh", 9, 0, "element-wise", true, bindRows<Atanh>},
-        OperatorDeclaration{"", "Celu", 12, 0, "element-wise", true, bindRows<Celu>},
-        OperatorDeclaration{"", "Cos", 7, 0, "element-wise", true, bindRows<Cos>},
-        OperatorDeclaration{"", "Cosh", 9, 0, "element-wise", true, bindRows<Cosh>},
-        OperatorDeclaration{"", "Erf", 9, 0, "element-wise", true, bindRows<Erf>},
-        OperatorDeclaration{"", "Gelu", 20, 0, "element-wise", true, bindGelu},
-        OperatorDeclaration{"", "HardSwish", 14, 0, "element-wise", true, bindRows<HardSwish>},
-        OperatorDeclaration{"", "Log", 1, 0, "element-wise", true, bindRows<Log>},
-        OperatorDeclaration{"", "Mish", 18, 0, "element-wise", true, bindRows<Mish>},
-        OperatorDeclaration{"", "Reciprocal", 1, 0, "element-wise", true, bindRows<Reciprocal>},
-        OperatorDeclaration{"", "Shrink", 9, 0, "element-wise", true, bindRows<Shrink>},
-        OperatorDeclaration{"", "Sin", 7, 0, "element-wise", true, bindRows<Sin>},
-        OperatorDeclaration{"", "Sinh", 9, 0, "element-wise", true, bindRows<Sinh>},
-        OperatorDeclaration{"", "Softsign", 1, 0, "element-wise", true, bindRows<Softsign>},
-        OperatorDeclaration{"", "Sqrt", 1, 0, "element-wise", true, bindRows<Sqrt>},
-        OperatorDeclaration{"", "Swish", 24, 0, "element-wise", true, bindRows<Swish>},
-        OperatorDeclaration{"", "Tan", 7, 0, "element-wise", true, bindRows<Tan>},
-        OperatorDeclaration{"", "ThresholdedRelu", 1, 0, "element-wise", true, bindRows<ThresholdedRelu>},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kUnaryOperators{
+    {"", "Abs", 1, 0, "element-wise", true, bindRows<Abs>},
+    {"", "Acos", 7, 0, "element-wise", true, bindRows<Acos>},
+    {"", "Acosh", 9, 0, "element-wise", true, bindRows<Acosh>},
+    {"", "Asin", 7, 0, "element-wise", true, bindRows<Asin>},
+    {"", "Asinh", 9, 0, "element-wise", true, bindRows<Asinh>},
+    {"", "Atan", 7, 0, "element-wise", true, bindRows<Atan>},
+    {"", "Atanh", 9, 0, "element-wise", true, bindRows<Atanh>},
+    {"", "Celu", 12, 0, "element-wise", true, bindRows<Celu>},
+    {"", "Cos", 7, 0, "element-wise", true, bindRows<Cos>},
+    {"", "Cosh", 9, 0, "element-wise", true, bindRows<Cosh>},
+    {"", "Erf", 9, 0, "element-wise", true, bindRows<Erf>},
+    {"", "Gelu", 20, 0, "element-wise", true, bindGelu},
+    {"", "HardSwish", 14, 0, "element-wise", true, bindRows<HardSwish>},
+    {"", "Log", 1, 0, "element-wise", true, bindRows<Log>},
+    {"", "Mish", 18, 0, "element-wise", true, bindRows<Mish>},
+    {"", "Reciprocal", 1, 0, "element-wise", true, bindRows<Reciprocal>},
+    {"", "Shrink", 9, 0, "element-wise", true, bindRows<Shrink>},
+    {"", "Sin", 7, 0, "element-wise", true, bindRows<Sin>},
+    {"", "Sinh", 9, 0, "element-wise", true, bindRows<Sinh>},
+    {"", "Softsign", 1, 0, "element-wise", true, bindRows<Softsign>},
+    {"", "Sqrt", 1, 0, "element-wise", true, bindRows<Sqrt>},
+    {"", "Swish", 24, 0, "element-wise", true, bindRows<Swish>},
+    {"", "Tan", 7, 0, "element-wise", true, bindRows<Tan>},
+    {"", "ThresholdedRelu", 1, 0, "element-wise", true, bindRows<ThresholdedRelu>},
+};
 
 } // namespace retro::ops

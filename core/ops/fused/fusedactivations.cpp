@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -144,12 +143,7 @@ base::Result<Functions> functionsFor(const BindContext& context, std::size_t cou
 /// not element by element.
 BoundResult bindElementwiseChain(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .types = OperandTypes::AllNumbers,
-                                 .attributes = {{"operators", AttributeKind::Texts},
-                                                {"domains", AttributeKind::Texts},
-                                                {"opsets", AttributeKind::Ints}}}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const std::size_t count = context.intsAttribute("opsets", {}).size();
     if (count == 0) {
         return context.error("it names no functions in `operators`, `domains` and `opsets`");
@@ -188,11 +182,7 @@ struct TanhGate : ReadsOperand
         const T factor = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
         return factor * (x + static_cast<T>(0.044715) * x * x * x);
     }
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        return x * (1 + std::tanh(inner(x))) / 2;
-    }
+    [[nodiscard]] auto value(auto x) const { return x * (1 + std::tanh(inner(x))) / 2; }
     template <class T>
     [[nodiscard]] T slope(T x) const
     {
@@ -258,7 +248,7 @@ BoundResult bindStandard(const BindContext& context)
 
 BoundResult bindContribGelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindStandard(context);
 }
 
@@ -266,7 +256,7 @@ BoundResult bindContribGelu(const BindContext& context)
 template <class F, std::size_t Least>
 BoundResult bindBiased(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = Least, .most = 2, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     if (!context.present(1)) {
         return bindStandard(context);
     }
@@ -279,7 +269,7 @@ BoundResult bindBiased(const BindContext& context)
 
 BoundResult bindQuickGelu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"alpha", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindStandard(context);
 }
 
@@ -309,9 +299,7 @@ private:
 
 BoundResult bindSwiGlu(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .types = OperandTypes::Floats, .attributes = {{"alpha", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     if (context.operandTypes[1].shape != firstType(context).shape) {
         return context.error("both operands must have one shape; insert an Expand");
     }
@@ -346,18 +334,13 @@ std::optional<Node> standardActivation(const Node& node)
     return std::nullopt;
 }
 
-std::span<const OperatorDeclaration> fusedActivationDeclarations()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "Gelu", 1, 0, "element-wise", true, bindContribGelu},
-        OperatorDeclaration{kDomain, "BiasGelu", 1, 0, "composed", true, bindBiased<NormalGate, 2>},
-        OperatorDeclaration{kDomain, "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
-        OperatorDeclaration{kDomain, "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},
-        OperatorDeclaration{"", "SwiGLU", 28, 0, "composed", true, bindSwiGlu},
-        OperatorDeclaration{"retrograde", "ElementwiseChain", 1, 0, "element-wise", true, bindElementwiseChain},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFusedActivationOperators{
+    {"com.microsoft", "Gelu", 1, 0, "element-wise", true, bindContribGelu},
+    {"com.microsoft", "BiasGelu", 1, 0, "composed", true, bindBiased<NormalGate, 2>},
+    {"com.microsoft", "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
+    {"com.microsoft", "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},
+    {"", "SwiGLU", 28, 0, "composed", true, bindSwiGlu},
+    {"retrograde", "ElementwiseChain", 1, 0, "element-wise", true, bindElementwiseChain},
+};
 
 } // namespace retro::ops

@@ -24,7 +24,7 @@ using tensor::Shape;
 
 struct FusedAttentionSlot
 {
-    enum : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+    enum : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias, kPastLength };
 };
 
 struct FusedAttentionSetting
@@ -207,19 +207,10 @@ private:
 
 base::Result<void> expectFusedAttention(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 6,
-                                 .outputs = 2,
-                                 .attributes = {{"num_heads", AttributeKind::Int},
-                                                {"unidirectional", AttributeKind::Int},
-                                                {"scale", AttributeKind::Float},
-                                                {"mask_filter_value", AttributeKind::Float},
-                                                {"do_rotary", AttributeKind::Int},
-                                                {"past_present_share_buffer", AttributeKind::Int},
-                                                {"qkv_hidden_sizes", AttributeKind::Ints}}}));
-    if (context.intAttribute("past_present_share_buffer", 0) != 0 || context.intAttribute("do_rotary", 0) != 0) {
-        return context.error(
-            "past_present_share_buffer and do_rotary are not supported; export the model without them");
+    if (context.intAttribute("past_present_share_buffer", 0) != 0 || context.intAttribute("do_rotary", 0) != 0 ||
+        context.present(FusedAttentionSlot::kPastLength)) {
+        return context.error("past_present_share_buffer, past_sequence_length (operand 6) and do_rotary are not "
+                             "supported; export the model without them");
     }
     const Shape& x = firstType(context).shape;
     const Shape& w = context.operandTypes[FusedAttentionSlot::kWeights].shape;
@@ -333,12 +324,8 @@ BoundResult bindFusedAttention(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> fusedAttentionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"com.microsoft", "Attention", 1, 0, "composed", true, bindFusedAttention},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFusedAttentionOperators{
+    {"com.microsoft", "Attention", 1, 0, "composed", true, bindFusedAttention},
+};
 
 } // namespace retro::ops

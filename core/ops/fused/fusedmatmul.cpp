@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -121,14 +120,7 @@ BoundResult boundMap(const BindContext& context, const FusedSetting& setting, Sh
 
 BoundResult bindFusedMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 2,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"alpha", AttributeKind::Float},
-                                                {"transA", AttributeKind::Int},
-                                                {"transB", AttributeKind::Int},
-                                                {"transBatchA", AttributeKind::Int},
-                                                {"transBatchB", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const Shape& outerA = context.operandTypes[0].shape;
     const Shape& outerB = context.operandTypes[1].shape;
     if (outerA.size() < 2 || outerB.size() < 2) {
@@ -157,12 +149,8 @@ BoundResult bindFusedMatMul(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> fusedMatMulDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"com.microsoft", "FusedMatMul", 1, 0, "linear map, bilinear", true, bindFusedMatMul},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFusedMatMulOperators{
+    {"com.microsoft", "FusedMatMul", 1, 0, "linear map, bilinear", true, bindFusedMatMul},
+};
 
 } // namespace retro::ops

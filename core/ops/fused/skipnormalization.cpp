@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -86,13 +84,9 @@ bool fitsSkip(const Shape& x, const Shape& skip)
     return x.size() == 3 && (skip == Shape{1, x[1], x[2]} || skip == Shape{x[1], x[2]});
 }
 
-BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::size_t most)
+BoundResult bindSkip(const BindContext& context, const SkipSlots& slots)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = most,
-                                 .outputs = 4,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"epsilon", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     if (x.shape.empty()) {
         return context.error("a scalar cannot be normalised");
@@ -119,19 +113,14 @@ BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::si
     return bound<SkipNormalization>(std::move(outputs), view, slots, std::move(shapes));
 }
 
-BoundResult bindSkipLayerNormalization(const BindContext& context) { return bindSkip(context, {3, 4}, 5); }
-BoundResult bindSkipSimplified(const BindContext& context) { return bindSkip(context, {kNone, 3}, 4); }
+BoundResult bindSkipLayerNormalization(const BindContext& context) { return bindSkip(context, {3, 4}); }
+BoundResult bindSkipSimplified(const BindContext& context) { return bindSkip(context, {kNone, 3}); }
 
 } // namespace
 
-std::span<const OperatorDeclaration> skipNormalizationDeclarations()
-{
-    static constexpr std::string_view kDomain = "com.microsoft";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "SkipLayerNormalization", 1, 0, "composed", true, bindSkipLayerNormalization},
-        OperatorDeclaration{kDomain, "SkipSimplifiedLayerNormalization", 1, 0, "composed", true, bindSkipSimplified},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSkipNormalizationOperators{
+    {"com.microsoft", "SkipLayerNormalization", 1, 0, "composed", true, bindSkipLayerNormalization},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, 0, "composed", true, bindSkipSimplified},
+};
 
 } // namespace retro::ops

@@ -12,8 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -106,17 +104,6 @@ double DynamicConvolution::share(std::span<const std::uint8_t> tracked, std::siz
 using reference::ConvolutionShape;
 using reference::WindowAxis;
 
-base::Result<void> expectConvolution(const BindContext& context)
-{
-    return expect(context, {.least = 2,
-                            .most = 3,
-                            .types = OperandTypes::Floats,
-                            .attributes = {{"kernel_shape", AttributeKind::Ints},
-                                           {"group", AttributeKind::Int},
-                                           {"output_padding", AttributeKind::Ints},
-                                           {"output_shape", AttributeKind::Ints}}});
-}
-
 /// A map when weights and bias are constants, else a function of all three.
 BoundResult boundMap(const BindContext& context, ConvolutionGeometry geometry, onednn::Direction direction)
 {
@@ -137,7 +124,7 @@ BoundResult boundMap(const BindContext& context, ConvolutionGeometry geometry, o
 
 BoundResult bindConv(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {}));
     return boundMap(context, std::move(geometry), onednn::Direction::Forward);
 }
@@ -232,7 +219,7 @@ base::Result<std::vector<WindowAxis>> transposedAxes(const BindContext& context,
 
 BoundResult bindConvTranspose(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const auto kernel, kernelOf(context, {}));
     RETRO_TRY(auto axes, transposedAxes(context, kernel));
     RETRO_TRY(const std::int64_t groups, groupsOf(context, {}, true));
@@ -249,13 +236,9 @@ BoundResult bindConvTranspose(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> convolutionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Conv", 1, 0, "linear map, function", true, bindConv},
-        OperatorDeclaration{"", "ConvTranspose", 1, 0, "linear map, function", true, bindConvTranspose},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kConvolutionOperators{
+    {"", "Conv", 1, 0, "linear map, function", true, bindConv},
+    {"", "ConvTranspose", 1, 0, "linear map, function", true, bindConvTranspose},
+};
 
 } // namespace retro::ops

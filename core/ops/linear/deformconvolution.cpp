@@ -440,12 +440,7 @@ base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context)
 
 BoundResult bindDeformConv(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 5,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"kernel_shape", AttributeKind::Ints},
-                                                {"group", AttributeKind::Int},
-                                                {"offset_group", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const std::vector<std::int64_t> kernel, kernelOf(context));
     RETRO_TRY(const DeformGrid grid, gridOf(context, kernel));
     const std::int64_t filters = context.operandTypes[DeformSlot::kWeight].shape[0];
@@ -459,11 +454,7 @@ BoundResult bindDeformConv(const BindContext& context)
 
 BoundResult bindDeformSample(const BindContext& context)
 {
-    RETRO_CHECK(
-        expect(context, {.least = 2,
-                         .most = 3,
-                         .types = OperandTypes::Floats,
-                         .attributes = {{"kernel_shape", AttributeKind::Ints}, {"offset_group", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const std::vector<std::int64_t> kernel = context.intsAttribute("kernel_shape", {});
     if (firstType(context).shape.size() != 4 || kernel.size() != 2) {
         return context.error("an image batch × channels × height × width and a kernel_shape of two are needed");
@@ -477,13 +468,9 @@ BoundResult bindDeformSample(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> deformConvolutionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "DeformConv", 19, 0, "composed", true, bindDeformConv},
-        OperatorDeclaration{"retrograde", "DeformSample", 1, 0, "function", true, bindDeformSample},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDeformConvolutionOperators{
+    {"", "DeformConv", 19, 0, "composed", true, bindDeformConv},
+    {"retrograde", "DeformSample", 1, 0, "function", true, bindDeformSample},
+};
 
 } // namespace retro::ops

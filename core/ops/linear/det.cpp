@@ -4,7 +4,6 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/visitnumber.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -128,7 +127,7 @@ private:
 
 BoundResult bindDet(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     const std::size_t rank = x.shape.size();
     if (rank < 2 || x.shape[rank - 1] != x.shape[rank - 2]) {
@@ -139,12 +138,8 @@ BoundResult bindDet(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> detDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Det", 11, 0, "function", true, bindDet},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDetOperators{
+    {"", "Det", 11, 0, "function", true, bindDet},
+};
 
 } // namespace retro::ops

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 namespace retro::ops
@@ -519,10 +518,7 @@ private:
 
 BoundResult bindEinsum(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = std::max<std::size_t>(context.node.inputs.size(), 1),
-                                 .most = kAnyNumber,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"equation", AttributeKind::Text}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(EinsumPlan plan, readEinsum(context, context.textAttribute("equation", {})));
     RETRO_CHECK(expectSize(context, plan.shapeOf(plan.output)));
     const tensor::DType dtype = firstType(context).dtype;
@@ -543,12 +539,8 @@ BoundResult bindEinsum(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> einsumDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Einsum", 12, 0, "linear map, bilinear, function", true, bindEinsum},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kEinsumOperators{
+    {"", "Einsum", 12, 0, "linear map, bilinear, function", true, bindEinsum},
+};
 
 } // namespace retro::ops

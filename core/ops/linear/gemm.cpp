@@ -149,7 +149,7 @@ private:
 };
 
 /// The same of integers with whole factors, which wraps around; passes no relevance.
-class IntegerGemm final : public BoundOperator
+class IntegerGemm final : public PassiveOperator
 {
 public:
     IntegerGemm(TensorType output, const Parameters& parameters)
@@ -173,8 +173,6 @@ public:
         }
         return {std::move(buffer).freeze().to(type.dtype)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     [[nodiscard]] Tensor matrix(std::span<const Tensor> operands, std::size_t slot) const
@@ -236,13 +234,7 @@ BoundResult bindGemm(const BindContext& context)
 {
     const bool isInteger =
         context.node.opset >= 9 && context.present(0) && !tensor::isFloating(firstType(context).dtype);
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 3,
-                                 .types = isInteger ? OperandTypes::Integers : OperandTypes::Floats,
-                                 .attributes = {{"transA", AttributeKind::Int},
-                                                {"transB", AttributeKind::Int},
-                                                {"alpha", AttributeKind::Float},
-                                                {"beta", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, isInteger ? OperandTypes::Integers : OperandTypes::Floats));
     RETRO_TRY(const Parameters p, parametersOf(context));
     RETRO_CHECK(expectAddend(context, p.output));
     const bool hasWeight = context.constant(0) || context.constant(1);
@@ -259,12 +251,8 @@ BoundResult bindGemm(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> gemmDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Gemm", 1, 0, "linear map, bilinear, function", true, bindGemm},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kGemmOperators{
+    {"", "Gemm", 1, 0, "linear map, bilinear, function", true, bindGemm},
+};
 
 } // namespace retro::ops

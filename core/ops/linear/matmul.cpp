@@ -115,7 +115,7 @@ private:
 };
 
 /// Product of integers, which wraps around; passes no relevance.
-class IntegerMatMul final : public BoundOperator
+class IntegerMatMul final : public PassiveOperator
 {
 public:
     IntegerMatMul(tensor::DType dtype, Shapes shapes) : m_shapes(std::move(shapes))
@@ -128,8 +128,6 @@ public:
         const Tensor product = integerProduct(whole(operands[0], m_shapes.a), whole(operands[1], m_shapes.b));
         return {product.to(m_outputTypes[0].dtype).reshaped(m_shapes.output)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// As int64, with the batch axes of the product.
@@ -172,7 +170,7 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes,
 
 BoundResult bindMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     RETRO_TRY(Shapes shapes, shapesOf(context));
     if (!tensor::isFloating(firstType(context).dtype)) {
         return bound<IntegerMatMul>(firstType(context).dtype, std::move(shapes));
@@ -197,7 +195,7 @@ base::Result<void> takeBias(const BindContext& context, Shapes& shapes)
 /// x·W + b or W·x + b, which the rewrites of MatMul with Add, or with what scales and shifts, make.
 BoundResult bindLinear(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     if ((!context.constant(0) && !context.constant(1)) || !context.constant(2)) {
         return context.error("MatMul with a bias needs constant weights and bias; use MatMul and Add");
     }
@@ -217,13 +215,9 @@ BoundResult bindPackedProduct(const BindContext& context, std::shared_ptr<const 
     return boundMap(context, shapes, std::move(weight));
 }
 
-std::span<const OperatorDeclaration> matMulDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MatMul", 1, 0, "linear map, bilinear", true, bindMatMul},
-        OperatorDeclaration{"retrograde", "MatMul", 1, 0, "linear map", true, bindLinear},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMatMulOperators{
+    {"", "MatMul", 1, 0, "linear map, bilinear", true, bindMatMul},
+    {"retrograde", "MatMul", 1, 0, "linear map", true, bindLinear},
+};
 
 } // namespace retro::ops

@@ -4,8 +4,6 @@
 #include "core/ops/families.h"
 #include "core/ops/logic/rowoperator.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -14,38 +12,22 @@ namespace
 
 struct BitAnd
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return x & y;
-    }
+    static auto value(auto x, auto y, RowParameters) { return x & y; }
 };
 
 struct BitOr
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return x | y;
-    }
+    static auto value(auto x, auto y, RowParameters) { return x | y; }
 };
 
 struct BitXor
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return x ^ y;
-    }
+    static auto value(auto x, auto y, RowParameters) { return x ^ y; }
 };
 
 struct BitNot
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return ~x;
-    }
+    static auto value(auto x, RowParameters) { return ~x; }
 };
 
 /// bool computes in int64: bits 0 and 1, the result written as bool.
@@ -78,8 +60,7 @@ constexpr NumberRows booleanRows()
 BoundResult boundBitPair(const BindContext& context, OperandTypes types, const NumberRows& rows,
                          RowParameters parameters = {})
 {
-    RETRO_CHECK(
-        expect(context, {.least = 2, .most = 2, .types = types, .attributes = {{"direction", AttributeKind::Text}}}));
+    RETRO_CHECK(expect(context, types));
     RETRO_TRY(tensor::Shape shape,
               broadcastShape(context, context.operandTypes[0].shape, context.operandTypes[1].shape));
     return bound<RowOperator>(TensorType{firstType(context).dtype, std::move(shape)}, rows, parameters);
@@ -99,14 +80,14 @@ BoundResult bindBitwise(const BindContext& context)
 
 BoundResult bindNot(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Booleans}));
+    RETRO_CHECK(expect(context, OperandTypes::Booleans));
     return bound<RowOperator>(firstType(context),
                               NumberRows{nullptr, nullptr, unaryRow<IsZero, std::int64_t, bool>, nullptr});
 }
 
 BoundResult bindBitwiseNot(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Integers}));
+    RETRO_CHECK(expect(context, OperandTypes::Integers));
     return bound<RowOperator>(firstType(context), NumberRows{nullptr, nullptr, unaryRow<BitNot, std::int64_t>,
                                                              unaryRow<BitNot, std::uint64_t>});
 }
@@ -123,20 +104,16 @@ BoundResult bindBitShift(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> bitDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "And", 7, 0, "no relevance", false, bindLogic<BitAnd>},
-        OperatorDeclaration{"", "BitShift", 11, 0, "no relevance", false, bindBitShift},
-        OperatorDeclaration{"", "BitwiseAnd", 18, 0, "no relevance", false, bindBitwise<BitAnd>},
-        OperatorDeclaration{"", "BitwiseNot", 18, 0, "no relevance", false, bindBitwiseNot},
-        OperatorDeclaration{"", "BitwiseOr", 18, 0, "no relevance", false, bindBitwise<BitOr>},
-        OperatorDeclaration{"", "BitwiseXor", 18, 0, "no relevance", false, bindBitwise<BitXor>},
-        OperatorDeclaration{"", "Not", 1, 0, "no relevance", false, bindNot},
-        OperatorDeclaration{"", "Or", 7, 0, "no relevance", false, bindLogic<BitOr>},
-        OperatorDeclaration{"", "Xor", 7, 0, "no relevance", false, bindLogic<BitXor>},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kBitOperators{
+    {"", "And", 7, 0, "no relevance", false, bindLogic<BitAnd>},
+    {"", "BitShift", 11, 0, "no relevance", false, bindBitShift},
+    {"", "BitwiseAnd", 18, 0, "no relevance", false, bindBitwise<BitAnd>},
+    {"", "BitwiseNot", 18, 0, "no relevance", false, bindBitwiseNot},
+    {"", "BitwiseOr", 18, 0, "no relevance", false, bindBitwise<BitOr>},
+    {"", "BitwiseXor", 18, 0, "no relevance", false, bindBitwise<BitXor>},
+    {"", "Not", 1, 0, "no relevance", false, bindNot},
+    {"", "Or", 7, 0, "no relevance", false, bindLogic<BitOr>},
+    {"", "Xor", 7, 0, "no relevance", false, bindLogic<BitXor>},
+};
 
 } // namespace retro::ops

@@ -3,8 +3,6 @@
 #include "core/ops/families.h"
 #include "core/ops/logic/rowoperator.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -15,53 +13,33 @@ using tensor::DType;
 
 struct Equals
 {
-    template <class T>
-    static bool value(T x, T y, RowParameters)
-    {
-        return x == y;
-    }
+    static bool value(auto x, auto y, RowParameters) { return x == y; }
 };
 
 struct IsLess
 {
-    template <class T>
-    static bool value(T x, T y, RowParameters)
-    {
-        return x < y;
-    }
+    static bool value(auto x, auto y, RowParameters) { return x < y; }
 };
 
 struct IsLessOrEqual
 {
-    template <class T>
-    static bool value(T x, T y, RowParameters)
-    {
-        return x <= y;
-    }
+    static bool value(auto x, auto y, RowParameters) { return x <= y; }
 };
 
 struct IsGreater
 {
-    template <class T>
-    static bool value(T x, T y, RowParameters)
-    {
-        return x > y;
-    }
+    static bool value(auto x, auto y, RowParameters) { return x > y; }
 };
 
 struct IsGreaterOrEqual
 {
-    template <class T>
-    static bool value(T x, T y, RowParameters)
-    {
-        return x >= y;
-    }
+    static bool value(auto x, auto y, RowParameters) { return x >= y; }
 };
 
 /// Both operands broadcast to the result, which is bool. Operands of `types`.
 BoundResult boundComparison(const BindContext& context, OperandTypes types, const NumberRows& rows)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = types}));
+    RETRO_CHECK(expect(context, types));
     RETRO_TRY(tensor::Shape shape,
               broadcastShape(context, context.operandTypes[0].shape, context.operandTypes[1].shape));
     return bound<RowOperator>(TensorType{DType::Bool, std::move(shape)}, rows);
@@ -80,17 +58,13 @@ BoundResult bindOrder(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> comparisonDeclarations()
-{
-    // Before opset 7 these had a broadcasting of their own.
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Equal", 7, 0, "no relevance", false, bindEqual},
-        OperatorDeclaration{"", "Greater", 7, 0, "no relevance", false, bindOrder<IsGreater>},
-        OperatorDeclaration{"", "GreaterOrEqual", 12, 0, "no relevance", false, bindOrder<IsGreaterOrEqual>},
-        OperatorDeclaration{"", "Less", 7, 0, "no relevance", false, bindOrder<IsLess>},
-        OperatorDeclaration{"", "LessOrEqual", 12, 0, "no relevance", false, bindOrder<IsLessOrEqual>},
-    };
-    return kDeclarations;
-}
+// Before opset 7 these had a broadcasting of their own.
+const OperatorFamily kComparisonOperators{
+    {"", "Equal", 7, 0, "no relevance", false, bindEqual},
+    {"", "Greater", 7, 0, "no relevance", false, bindOrder<IsGreater>},
+    {"", "GreaterOrEqual", 12, 0, "no relevance", false, bindOrder<IsGreaterOrEqual>},
+    {"", "Less", 7, 0, "no relevance", false, bindOrder<IsLess>},
+    {"", "LessOrEqual", 12, 0, "no relevance", false, bindOrder<IsLessOrEqual>},
+};
 
 } // namespace retro::ops

@@ -5,7 +5,6 @@
 #include "core/ops/families.h"
 #include "core/ops/logic/rowoperator.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -16,30 +15,18 @@ namespace
 
 struct Ceil
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::ceil(x);
-    }
+    static auto value(auto x, RowParameters) { return std::ceil(x); }
 };
 
 struct Floor
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::floor(x);
-    }
+    static auto value(auto x, RowParameters) { return std::floor(x); }
 };
 
 /// To the nearest integer, halves to the even one.
 struct Round
 {
-    template <class T>
-    static T value(T x, RowParameters)
-    {
-        return std::nearbyint(x);
-    }
+    static auto value(auto x, RowParameters) { return std::nearbyint(x); }
 };
 
 /// −1, 0 or 1; NaN stays NaN.
@@ -58,11 +45,7 @@ struct Sign
 
 struct IsNan
 {
-    template <class T>
-    static bool value(T x, RowParameters)
-    {
-        return std::isnan(x);
-    }
+    static bool value(auto x, RowParameters) { return std::isnan(x); }
 };
 
 /// Infinite: above when a is not 0, below when b is not 0.
@@ -84,27 +67,25 @@ constexpr NumberRows testRows()
 template <class F>
 BoundResult bindRounding(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<RowOperator>(firstType(context), unaryFloats<F>());
 }
 
 BoundResult bindSign(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bound<RowOperator>(firstType(context), unaryNumbers<Sign>());
 }
 
 BoundResult bindIsNan(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<RowOperator>(TensorType{tensor::DType::Bool, firstType(context).shape}, testRows<IsNan>());
 }
 
 BoundResult bindIsInf(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.types = OperandTypes::Floats,
-                  .attributes = {{"detect_positive", AttributeKind::Int}, {"detect_negative", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const RowParameters parameters{static_cast<double>(context.intAttribute("detect_positive", 1)),
                                    static_cast<double>(context.intAttribute("detect_negative", 1))};
     return bound<RowOperator>(TensorType{tensor::DType::Bool, firstType(context).shape}, testRows<IsInfinite>(),
@@ -113,17 +94,13 @@ BoundResult bindIsInf(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> roundingDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Ceil", 1, 0, "no relevance", false, bindRounding<Ceil>},
-        OperatorDeclaration{"", "Floor", 1, 0, "no relevance", false, bindRounding<Floor>},
-        OperatorDeclaration{"", "IsInf", 10, 0, "no relevance", false, bindIsInf},
-        OperatorDeclaration{"", "IsNaN", 9, 0, "no relevance", false, bindIsNan},
-        OperatorDeclaration{"", "Round", 11, 0, "no relevance", false, bindRounding<Round>},
-        OperatorDeclaration{"", "Sign", 9, 0, "no relevance", false, bindSign},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRoundingOperators{
+    {"", "Ceil", 1, 0, "no relevance", false, bindRounding<Ceil>},
+    {"", "Floor", 1, 0, "no relevance", false, bindRounding<Floor>},
+    {"", "IsInf", 10, 0, "no relevance", false, bindIsInf},
+    {"", "IsNaN", 9, 0, "no relevance", false, bindIsNan},
+    {"", "Round", 11, 0, "no relevance", false, bindRounding<Round>},
+    {"", "Sign", 9, 0, "no relevance", false, bindSign},
+};
 
 } // namespace retro::ops

@@ -8,7 +8,7 @@ namespace retro::ops
 {
 
 /// An element-wise function that passes no relevance: comparisons, logic, rounding.
-class RowOperator final : public BoundOperator
+class RowOperator final : public PassiveOperator
 {
 public:
     /// `rows` for operands of one type that broadcast to the output's shape.
@@ -26,8 +26,6 @@ public:
         const TensorType& type = m_outputTypes[0];
         return {mapNumbers(m_rows, type.dtype, type.shape, operands, m_parameters)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     NumberRows m_rows;

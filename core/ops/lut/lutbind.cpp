@@ -29,14 +29,6 @@ public:
 
     BoundResult bind()
     {
-        RETRO_CHECK(expect(m_context, {.least = 3,
-                                       .most = 6,
-                                       .attributes = {{"sequence", AttributeKind::Int},
-                                                      {"outputs", AttributeKind::Int},
-                                                      {"forward_group", AttributeKind::Int},
-                                                      {"backward_group", AttributeKind::Int},
-                                                      {"documented", AttributeKind::Int},
-                                                      {"cuda", AttributeKind::Int}}}));
         RETRO_CHECK(takeTypes());
         RETRO_CHECK(takeInput());
         RETRO_CHECK(takeAnchors());
@@ -287,12 +279,8 @@ BoundResult bindLut(const BindContext& context) { return LutBinder(context).bind
 
 } // namespace
 
-std::span<const OperatorDeclaration> lutDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"ai.retrograde", "LUT", 1, 0, "table lookup", true, bindLut},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kLutOperators{
+    {"ai.retrograde", "LUT", 1, 0, "table lookup", true, bindLut},
+};
 
 } // namespace retro::ops

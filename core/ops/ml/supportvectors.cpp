@@ -180,7 +180,7 @@ base::Result<SupportKernel> supportKernel(const BindContext& context, const Samp
     return kernel;
 }
 
-class SupportRegressor final : public BoundOperator
+class SupportRegressor final : public PassiveOperator
 {
 public:
     SupportRegressor(TensorType output, SampleRows rows, SupportKernel kernel, std::vector<double> coefficients,
@@ -207,8 +207,6 @@ public:
         });
         return {std::move(y).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     SampleRows m_rows;
@@ -220,16 +218,6 @@ private:
 
 BoundResult bindSupportRegressor(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .attributes = {{"coefficients", AttributeKind::Floats},
-                                                {"kernel_params", AttributeKind::Floats},
-                                                {"kernel_type", AttributeKind::Text},
-                                                {"n_supports", AttributeKind::Int},
-                                                {"one_class", AttributeKind::Int},
-                                                {"post_transform", AttributeKind::Text},
-                                                {"rho", AttributeKind::Floats},
-                                                {"support_vectors", AttributeKind::Floats}}}));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     const std::int64_t supports = context.intAttribute("n_supports", 0);
     const bool hasVectors = supports > 0;
@@ -269,7 +257,7 @@ struct SupportClasses
     [[nodiscard]] std::size_t pairs() const { return labels.size() * (labels.size() - 1) / 2; }
 };
 
-class SupportClassifier final : public BoundOperator
+class SupportClassifier final : public PassiveOperator
 {
 public:
     SupportClassifier(std::vector<TensorType> outputs, SampleRows rows, SupportKernel kernel, SupportClasses classes)
@@ -296,8 +284,6 @@ public:
         });
         return {std::move(labels).freeze(), std::move(scores).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// Sum of one class's support vectors against another.
@@ -389,20 +375,6 @@ base::Result<SupportClasses> supportClasses(const BindContext& context, std::siz
 
 BoundResult bindSupportClassifier(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .outputs = 2,
-                                 .attributes = {{"classlabels_ints", AttributeKind::Ints},
-                                                {"classlabels_strings", AttributeKind::Texts},
-                                                {"coefficients", AttributeKind::Floats},
-                                                {"kernel_params", AttributeKind::Floats},
-                                                {"kernel_type", AttributeKind::Text},
-                                                {"post_transform", AttributeKind::Text},
-                                                {"prob_a", AttributeKind::Floats},
-                                                {"prob_b", AttributeKind::Floats},
-                                                {"rho", AttributeKind::Floats},
-                                                {"support_vectors", AttributeKind::Floats},
-                                                {"vectors_per_class", AttributeKind::Ints}}}));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     RETRO_TRY(SupportKernel kernel, supportKernel(context, rows, "support_vectors"));
     RETRO_TRY(SupportClasses classes,
@@ -416,14 +388,9 @@ BoundResult bindSupportClassifier(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> supportVectorDeclarations()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "SVMRegressor", 1, 5, "no relevance", false, bindSupportRegressor},
-        OperatorDeclaration{kDomain, "SVMClassifier", 1, 5, "no relevance", false, bindSupportClassifier},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSupportVectorOperators{
+    {"ai.onnx.ml", "SVMRegressor", 1, 5, "no relevance", false, bindSupportRegressor},
+    {"ai.onnx.ml", "SVMClassifier", 1, 5, "no relevance", false, bindSupportClassifier},
+};
 
 } // namespace retro::ops

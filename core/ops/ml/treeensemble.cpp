@@ -169,7 +169,7 @@ base::Result<Trees> joinedTrees(const BindContext& context, std::int64_t feature
 using tensor::Shape;
 
 /// Scores of every sample, one row each.
-class TreeRegressor final : public BoundOperator, public TreeModel
+class TreeRegressor final : public PassiveOperator, public TreeModel
 {
 public:
     TreeRegressor(TensorType output, SampleRows rows, TreeScores scores, PostTransform transform)
@@ -193,8 +193,6 @@ public:
         });
         return {std::move(y).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
     [[nodiscard]] const TreeScores& treeScores() const override { return m_scores; }
     [[nodiscard]] RawScore rawScore(std::size_t column) const override { return {column, 1}; }
     [[nodiscard]] std::string transformName() const override { return nameOf(m_transform); }
@@ -213,7 +211,7 @@ struct TwoClasses
 };
 
 /// Labels and scores of every sample.
-class TreeClassifier final : public BoundOperator, public TreeModel
+class TreeClassifier final : public PassiveOperator, public TreeModel
 {
 public:
     TreeClassifier(std::vector<TensorType> outputs, SampleRows rows, TreeScores scores, PostTransform transform,
@@ -241,8 +239,6 @@ public:
         });
         return {std::move(labels).freeze(), std::move(scores).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
     [[nodiscard]] const TreeScores& treeScores() const override { return m_scores; }
     /// Of two classes with the weights of the first one, that score speaks for the second class.
     [[nodiscard]] RawScore rawScore(std::size_t column) const override
@@ -301,48 +297,6 @@ private:
     TwoClasses m_two;
 };
 
-/// Attributes that all kinds of trees have.
-base::Result<void> expectTrees(const BindContext& context, std::size_t outputs)
-{
-    return expect(context, {.least = 1,
-                            .most = 1,
-                            .outputs = outputs,
-                            .attributes = {{"nodes_treeids", AttributeKind::Ints},
-                                           {"nodes_nodeids", AttributeKind::Ints},
-                                           {"nodes_featureids", AttributeKind::Ints},
-                                           {"nodes_values", AttributeKind::Floats},
-                                           {"nodes_values_as_tensor", AttributeKind::Tensor},
-                                           {"nodes_hitrates", AttributeKind::Floats},
-                                           {"nodes_hitrates_as_tensor", AttributeKind::Tensor},
-                                           {"nodes_modes", AttributeKind::Texts},
-                                           {"nodes_truenodeids", AttributeKind::Ints},
-                                           {"nodes_falsenodeids", AttributeKind::Ints},
-                                           {"nodes_missing_value_tracks_true", AttributeKind::Ints},
-                                           {"base_values", AttributeKind::Floats},
-                                           {"base_values_as_tensor", AttributeKind::Tensor},
-                                           {"post_transform", AttributeKind::Text}}});
-}
-
-base::Result<void> expectTargets(const BindContext& context, std::string_view what)
-{
-    if (what == "target") {
-        return expectAttributes(context, {{"target_treeids", AttributeKind::Ints},
-                                          {"target_nodeids", AttributeKind::Ints},
-                                          {"target_ids", AttributeKind::Ints},
-                                          {"target_weights", AttributeKind::Floats},
-                                          {"target_weights_as_tensor", AttributeKind::Tensor},
-                                          {"n_targets", AttributeKind::Int},
-                                          {"aggregate_function", AttributeKind::Text}});
-    }
-    return expectAttributes(context, {{"class_treeids", AttributeKind::Ints},
-                                      {"class_nodeids", AttributeKind::Ints},
-                                      {"class_ids", AttributeKind::Ints},
-                                      {"class_weights", AttributeKind::Floats},
-                                      {"class_weights_as_tensor", AttributeKind::Tensor},
-                                      {"classlabels_int64s", AttributeKind::Ints},
-                                      {"classlabels_strings", AttributeKind::Texts}});
-}
-
 base::Result<TreeAggregate> aggregateOf(const BindContext& context)
 {
     static constexpr std::array<std::string_view, 4> kNames{"AVERAGE", "SUM", "MIN", "MAX"};
@@ -382,8 +336,6 @@ base::Result<std::size_t> targetCount(const BindContext& context, std::int64_t c
 
 BoundResult bindTreeRegressor(const BindContext& context)
 {
-    RETRO_CHECK(expectTrees(context, 1));
-    RETRO_CHECK(expectTargets(context, "target"));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     RETRO_TRY(const PostTransform transform, postTransformOf(context));
     TreeScores scores;
@@ -412,8 +364,6 @@ base::Result<void> expectClassBase(const BindContext& context, const TreeScores&
 
 BoundResult bindTreeClassifier(const BindContext& context)
 {
-    RETRO_CHECK(expectTrees(context, 2));
-    RETRO_CHECK(expectTargets(context, "class"));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     RETRO_TRY(const PostTransform transform, postTransformOf(context));
     std::vector<std::int64_t> labels = context.intsAttribute("classlabels_int64s", {});
@@ -441,25 +391,7 @@ BoundResult bindTreeClassifier(const BindContext& context)
 
 BoundResult bindTreeEnsemble(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 1,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"aggregate_function", AttributeKind::Int},
-                                                {"leaf_targetids", AttributeKind::Ints},
-                                                {"leaf_weights", AttributeKind::Tensor},
-                                                {"membership_values", AttributeKind::Tensor},
-                                                {"n_targets", AttributeKind::Int},
-                                                {"nodes_falseleafs", AttributeKind::Ints},
-                                                {"nodes_falsenodeids", AttributeKind::Ints},
-                                                {"nodes_featureids", AttributeKind::Ints},
-                                                {"nodes_hitrates", AttributeKind::Tensor},
-                                                {"nodes_missing_value_tracks_true", AttributeKind::Ints},
-                                                {"nodes_modes", AttributeKind::Tensor},
-                                                {"nodes_splits", AttributeKind::Tensor},
-                                                {"nodes_trueleafs", AttributeKind::Ints},
-                                                {"nodes_truenodeids", AttributeKind::Ints},
-                                                {"post_transform", AttributeKind::Int},
-                                                {"tree_roots", AttributeKind::Ints}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const SampleRows rows, sampleRows(context));
     const std::int64_t aggregate = context.intAttribute("aggregate_function", 1);
     const std::int64_t transform = context.intAttribute("post_transform", 0);
@@ -475,15 +407,10 @@ BoundResult bindTreeEnsemble(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> treeEnsembleDeclarations()
-{
-    static constexpr std::string_view kDomain = "ai.onnx.ml";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "TreeEnsembleRegressor", 1, 5, "no relevance", false, bindTreeRegressor},
-        OperatorDeclaration{kDomain, "TreeEnsembleClassifier", 1, 5, "no relevance", false, bindTreeClassifier},
-        OperatorDeclaration{kDomain, "TreeEnsemble", 5, 5, "no relevance", false, bindTreeEnsemble},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTreeEnsembleOperators{
+    {"ai.onnx.ml", "TreeEnsembleRegressor", 1, 5, "no relevance", false, bindTreeRegressor},
+    {"ai.onnx.ml", "TreeEnsembleClassifier", 1, 5, "no relevance", false, bindTreeClassifier},
+    {"ai.onnx.ml", "TreeEnsemble", 5, 5, "no relevance", false, bindTreeEnsemble},
+};
 
 } // namespace retro::ops

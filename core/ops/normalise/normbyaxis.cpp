@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -119,8 +118,7 @@ private:
 
 BoundResult bindLpNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats,
-                                 .attributes = {{"axis", AttributeKind::Int}, {"p", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", -1), x.shape.size()));
     const std::int64_t p = context.intAttribute("p", 2);
@@ -209,11 +207,7 @@ private:
 
 BoundResult bindLrn(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats,
-                                 .attributes = {{"alpha", AttributeKind::Float},
-                                                {"beta", AttributeKind::Float},
-                                                {"bias", AttributeKind::Float},
-                                                {"size", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     const std::int64_t size = context.intAttribute("size", 0);
     if (x.shape.size() < 2 || size < 1 || size > kMaxElements) {
@@ -233,13 +227,9 @@ BoundResult bindLrn(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> normByAxisDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "LpNormalization", 1, 0, "self-normalisation", true, bindLpNormalization},
-        OperatorDeclaration{"", "LRN", 1, 0, "self-normalisation", true, bindLrn},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kNormByAxisOperators{
+    {"", "LpNormalization", 1, 0, "self-normalisation", true, bindLpNormalization},
+    {"", "LRN", 1, 0, "self-normalisation", true, bindLrn},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::ops
 {
@@ -67,24 +66,14 @@ BoundResult bindFromAxis(const BindContext& context, bool isCentred, std::size_t
 
 BoundResult bindLayerNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 3,
-                                 .outputs = 3,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"epsilon", AttributeKind::Float},
-                                                {"stash_type", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindFromAxis(context, true, 2);
 }
 
 BoundResult bindRmsNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 2,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"epsilon", AttributeKind::Float},
-                                                {"stash_type", AttributeKind::Int}}}));
+    RETRO_CHECK(expectOneOutput(context));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bindFromAxis(context, false, 0);
 }
 
@@ -112,9 +101,7 @@ base::Result<void> expectChannels(const BindContext& context, std::size_t more)
 
 BoundResult bindInstanceNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 3, .most = 3, .types = OperandTypes::Floats, .attributes = {{"epsilon", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_CHECK(expectChannels(context, 1));
     const TensorType& x = firstType(context);
     RETRO_CHECK(expectVectors(context, x.shape[1], "channel"));
@@ -129,12 +116,7 @@ BoundResult bindInstanceNormalization(const BindContext& context)
 /// `perChannel`: scale and bias have a value per channel, as since opset 21; before, one per group.
 BoundResult bindGroups(const BindContext& context, bool perChannel)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 3,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"epsilon", AttributeKind::Float},
-                                                {"num_groups", AttributeKind::Int},
-                                                {"stash_type", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_CHECK(expectChannels(context, 0));
     const TensorType& x = firstType(context);
     const std::int64_t groups = context.intAttribute("num_groups", 0);
@@ -160,7 +142,7 @@ BoundResult bindGroupNormalization(const BindContext& context) { return bindGrou
 
 BoundResult bindMeanVarianceNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"axes", AttributeKind::Ints}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     RETRO_TRY(const auto axes, axesWithin(context, context.intsAttribute("axes", {0, 2, 3}), x.shape.size()));
     StandardisedView view;
@@ -179,21 +161,16 @@ BoundResult bindMeanVarianceNormalization(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> standardisationDeclarations()
-{
-    static constexpr std::string_view kStructure = "self-normalisation";
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "LayerNormalization", 1, 16, kStructure, true, bindLayerNormalization},
-        OperatorDeclaration{"", "LayerNormalization", 17, 0, kStructure, true, bindLayerNormalization},
-        OperatorDeclaration{"com.microsoft", "LayerNormalization", 1, 0, kStructure, true, bindLayerNormalization},
-        OperatorDeclaration{"", "SimplifiedLayerNormalization", 1, 0, kStructure, true, bindRmsNormalization},
-        OperatorDeclaration{"", "RMSNormalization", 23, 0, kStructure, true, bindRmsNormalization},
-        OperatorDeclaration{"", "InstanceNormalization", 6, 0, kStructure, true, bindInstanceNormalization},
-        OperatorDeclaration{"", "GroupNormalization", 18, 20, kStructure, true, bindGroupNormalization18},
-        OperatorDeclaration{"", "GroupNormalization", 21, 0, kStructure, true, bindGroupNormalization},
-        OperatorDeclaration{"", "MeanVarianceNormalization", 9, 0, kStructure, true, bindMeanVarianceNormalization},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kStandardisationOperators{
+    {"", "LayerNormalization", 1, 16, "self-normalisation", true, bindLayerNormalization},
+    {"", "LayerNormalization", 17, 0, "self-normalisation", true, bindLayerNormalization},
+    {"com.microsoft", "LayerNormalization", 1, 0, "self-normalisation", true, bindLayerNormalization},
+    {"", "SimplifiedLayerNormalization", 1, 0, "self-normalisation", true, bindRmsNormalization},
+    {"", "RMSNormalization", 23, 0, "self-normalisation", true, bindRmsNormalization},
+    {"", "InstanceNormalization", 6, 0, "self-normalisation", true, bindInstanceNormalization},
+    {"", "GroupNormalization", 18, 20, "self-normalisation", true, bindGroupNormalization18},
+    {"", "GroupNormalization", 21, 0, "self-normalisation", true, bindGroupNormalization},
+    {"", "MeanVarianceNormalization", 9, 0, "self-normalisation", true, bindMeanVarianceNormalization},
+};
 
 } // namespace retro::ops

@@ -3,8 +3,6 @@
 #include "core/ops/kernel/filled.h"
 #include "core/ops/quantise/qonnx.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -46,14 +44,10 @@ BoundResult bindBipolarQuant(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> bipolarQuantDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kQonnxDomains[0], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
-        OperatorDeclaration{kQonnxDomains[1], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
-        OperatorDeclaration{kQonnxDomains[2], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kBipolarQuantOperators{
+    {kQonnxDomains[0], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
+    {kQonnxDomains[1], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
+    {kQonnxDomains[2], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
+};
 
 } // namespace retro::ops

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -201,6 +200,9 @@ BoundResult bindFakeQuantize(const BindContext& context)
     if (context.node.inputs.size() == 1) {
         return bindDynamicFakeQuantize(context);
     }
+    if (!context.present(1)) {
+        return context.error("operand 1 is missing; FakeQuantize of given zero points needs a scale");
+    }
     RETRO_CHECK(expectScales(context));
     const TensorType& x = firstType(context);
     if (!tensor::isFloating(x.dtype)) {
@@ -220,12 +222,8 @@ BoundResult bindFakeQuantize(const BindContext& context)
 
 double saturationMargin(double least, double most) { return std::max(kLeastBeyond, (most - least) * kPartBeyond); }
 
-std::span<const OperatorDeclaration> fakeQuantizeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"retrograde", "FakeQuantize", 1, 0, "shape map", true, bindFakeQuantize, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kFakeQuantizeOperators{
+    {"retrograde", "FakeQuantize", 1, 0, "shape map", true, bindFakeQuantize, true},
+};
 
 } // namespace retro::ops

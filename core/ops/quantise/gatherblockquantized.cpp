@@ -140,12 +140,6 @@ base::Result<std::size_t> axisIn(const BindContext& context, const char* name, s
 
 base::Result<void> expectBlockOperands(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 4,
-                                 .attributes = {{"bits", AttributeKind::Int},
-                                                {"block_size", AttributeKind::Int},
-                                                {"gather_axis", AttributeKind::Int},
-                                                {"quantize_axis", AttributeKind::Int}}}));
     for (const std::size_t slot : {BlockSlot::kData, BlockSlot::kScales, BlockSlot::kZeroPoints}) {
         if (context.present(slot) && !context.constant(slot)) {
             return context.error(fmt::format("operand {} must be constant", slot));

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -36,7 +34,7 @@ constexpr std::size_t kBias = 8;
 constexpr std::size_t kNoBias = 99;
 
 /// (x − zero) * (w − zero), exactly, in double. Padding is x's zero point.
-class IntegerConvolution final : public BoundOperator
+class IntegerConvolution final : public PassiveOperator
 {
 public:
     IntegerConvolution(TensorType output, reference::ConvolutionShape shape, const Slots& slots)
@@ -59,8 +57,6 @@ public:
         const Tensor z = std::move(buffer).freeze();
         return {m_slots.isQuantised ? quantised(operands, z) : z.to(m_outputTypes[0].dtype)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// Shape in which a parameter of the weights broadcasts to them: filters × 1 ….
@@ -120,17 +116,8 @@ base::Result<void> expectBytes(const BindContext& context, const Slots& slots)
     return expectZero(context, slots.weightZero, filters);
 }
 
-/// `least` to `most` operands and the attributes of a convolution.
-base::Result<void> expectConvolution(const BindContext& context, std::size_t least, std::size_t most)
-{
-    return expect(context, {.least = least,
-                            .most = most,
-                            .attributes = {{"kernel_shape", AttributeKind::Ints}, {"group", AttributeKind::Int}}});
-}
-
 BoundResult bindConvInteger(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context, 2, 4));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {1, kNoBias}));
     RETRO_CHECK(expectBytes(context, kConvInteger));
     return bound<IntegerConvolution>(TensorType{DType::Int32, std::move(geometry.output)}, std::move(geometry.shape),
@@ -162,7 +149,6 @@ base::Result<void> expectConvolutionScales(const BindContext& context)
 
 BoundResult bindQLinearConv(const BindContext& context)
 {
-    RETRO_CHECK(expectConvolution(context, 8, 9));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {kQLinearConv.weight, kBias}));
     RETRO_CHECK(expectBytes(context, kQLinearConv));
     RETRO_CHECK(expectConvolutionScales(context));
@@ -172,13 +158,9 @@ BoundResult bindQLinearConv(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> integerConvolutionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "ConvInteger", 10, 0, "no relevance", false, bindConvInteger},
-        OperatorDeclaration{"", "QLinearConv", 10, 0, "no relevance", false, bindQLinearConv},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIntegerConvolutionOperators{
+    {"", "ConvInteger", 10, 0, "no relevance", false, bindConvInteger},
+    {"", "QLinearConv", 10, 0, "no relevance", false, bindQLinearConv},
+};
 
 } // namespace retro::ops

@@ -261,7 +261,6 @@ base::Result<ExactProduct> bindWhole(const BindContext& context, graph::Node nod
 
 base::Result<void> expectLayer(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 5));
     for (const std::size_t slot : {kLeftScale, kRightScale}) {
         if (!context.present(slot) || !tensor::isFloating(context.operandTypes[slot].dtype)) {
             return context.error(fmt::format("operand {} must be the floating scale of an operand", slot));
@@ -297,7 +296,6 @@ base::Result<void> expectRightScale(const BindContext& context, const Shape& res
 
 BoundResult bindIntegerLayer(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 5));
     if (context.node.inputs.size() <= kLeftScale) {
         return bindLayer(context, layerNode(context));
     }
@@ -332,15 +330,10 @@ BoundResult bindIntegerLayer(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> integerLayerDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"retrograde.integer", "Conv", 1, 0, "linear map, function", true, bindIntegerLayer},
-        OperatorDeclaration{"retrograde.integer", "Gemm", 1, 0, "linear map, bilinear, function", true,
-                            bindIntegerLayer},
-        OperatorDeclaration{"retrograde.integer", "MatMul", 1, 0, "linear map, bilinear", true, bindIntegerLayer},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIntegerLayerOperators{
+    {"retrograde.integer", "Conv", 1, 0, "linear map, function", true, bindIntegerLayer},
+    {"retrograde.integer", "Gemm", 1, 0, "linear map, bilinear, function", true, bindIntegerLayer},
+    {"retrograde.integer", "MatMul", 1, 0, "linear map, bilinear", true, bindIntegerLayer},
+};
 
 } // namespace retro::ops

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -45,7 +43,7 @@ struct ProductShapes
 };
 
 /// (a − zero)·(b − zero), exactly, in double; rounded to the quantised type when the slots name scales.
-class QuantisedMatMul final : public BoundOperator
+class QuantisedMatMul final : public PassiveOperator
 {
 public:
     QuantisedMatMul(TensorType output, const ProductSlots& slots, ProductShapes shapes)
@@ -71,8 +69,6 @@ public:
         const Tensor scaled = algebra::multiplyBroadcast(algebra::multiplyBroadcast(product, left), right);
         return {requantised(scaled, Tensor::scalar<double>(1 / result.at(0)), zero, type.dtype).reshaped(type.shape)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     [[nodiscard]] std::vector<Tensor> asMatrices(std::span<const Tensor> operands) const
@@ -158,7 +154,6 @@ base::Result<ProductShapes> shapesOf(const BindContext& context, const ProductSl
 
 BoundResult bindMatMulInteger(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 4}));
     RETRO_TRY(ProductShapes shapes, shapesOf(context, kMatMulInteger));
     RETRO_TRY(Shape shape, productShape(context, kMatMulInteger, shapes));
     return bound<QuantisedMatMul>(TensorType{DType::Int32, std::move(shape)}, kMatMulInteger, std::move(shapes));
@@ -182,7 +177,6 @@ base::Result<void> expectScalesLikeZeros(const BindContext& context)
 
 BoundResult bindQLinearMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 8, .most = 8}));
     RETRO_CHECK(expectScalesLikeZeros(context));
     const DType type = context.operandTypes[kQLinearMatMul.yZero].dtype;
     if (!isQuantised(type)) {
@@ -195,13 +189,9 @@ BoundResult bindQLinearMatMul(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> integerMatMulDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MatMulInteger", 10, 0, "no relevance", false, bindMatMulInteger},
-        OperatorDeclaration{"", "QLinearMatMul", 10, 0, "no relevance", false, bindQLinearMatMul},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIntegerMatMulOperators{
+    {"", "MatMulInteger", 10, 0, "no relevance", false, bindMatMulInteger},
+    {"", "QLinearMatMul", 10, 0, "no relevance", false, bindQLinearMatMul},
+};
 
 } // namespace retro::ops

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -259,11 +258,6 @@ base::Result<ExpertForm> expertForm(const BindContext& context)
 /// `block_size` columns. Errors (Input): constants that do not fit.
 BoundResult bindExpertProduct(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 5,
-                                 .attributes = {{"expert", AttributeKind::Int},
-                                                {"bits", AttributeKind::Int},
-                                                {"block_size", AttributeKind::Int}}}));
     RETRO_TRY(const ExpertForm form, expertForm(context));
     RETRO_CHECK(expectSize(context, {form.rows, form.columns}, "the weights of one expert"));
     std::vector<Tensor> constants(context.constants.begin(), context.constants.end());
@@ -304,15 +298,10 @@ BoundResult bindMatMulNBits(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> matMulNBitsDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"com.microsoft", "GatherBlockQuantized", 1, 0, "shape map", true, bindGatherBlockQuantized,
-                            true},
-        OperatorDeclaration{"com.microsoft", "MatMulNBits", 1, 0, "linear map", true, bindMatMulNBits},
-        OperatorDeclaration{"retrograde", "ExpertProduct", 1, 0, "linear map", true, bindExpertProduct},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMatMulNBitsOperators{
+    {"com.microsoft", "GatherBlockQuantized", 1, 0, "shape map", true, bindGatherBlockQuantized, true},
+    {"com.microsoft", "MatMulNBits", 1, 0, "linear map", true, bindMatMulNBits},
+    {"retrograde", "ExpertProduct", 1, 0, "linear map", true, bindExpertProduct},
+};
 
 } // namespace retro::ops

@@ -474,13 +474,6 @@ base::Result<void> expectGroups(const BindContext& context, const NBitsLayout& l
 
 base::Result<void> expectNBits(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 6,
-                                 .attributes = {{"K", AttributeKind::Int},
-                                                {"N", AttributeKind::Int},
-                                                {"bits", AttributeKind::Int},
-                                                {"block_size", AttributeKind::Int},
-                                                {"accuracy_level", AttributeKind::Int}}}));
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
         if (context.present(slot) && !context.constant(slot)) {
             return context.error(fmt::format("operand {} must be constant", slot));

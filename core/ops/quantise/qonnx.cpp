@@ -28,7 +28,6 @@ base::Result<QonnxRounding> qonnxRounding(const BindContext& context, std::strin
          {"ROUND_TO_ZERO", QonnxRounding::Down},
          {"HALF_UP", QonnxRounding::HalfUp},
          {"HALF_DOWN", QonnxRounding::HalfDown}}};
-    RETRO_CHECK(expectAttributes(context, {{"rounding_mode", AttributeKind::Text}}));
     const std::string given = context.textAttribute("rounding_mode", std::string(fallback));
     std::string mode = given;
     std::ranges::transform(mode, mode.begin(),
@@ -49,11 +48,11 @@ QonnxRange qonnxRange(const BindContext& context)
 
 base::Result<void> expectQonnxOperands(const BindContext& context, std::size_t count)
 {
-    RETRO_CHECK(expect(context, {.least = count,
-                                 .most = count,
-                                 .attributes = {{"signed", AttributeKind::Int}, {"narrow", AttributeKind::Int}}}));
     const Shape& x = firstType(context).shape;
     for (std::size_t slot = 0; slot < count; ++slot) {
+        if (!context.present(slot)) {
+            return context.error(fmt::format("operand {} is missing", slot));
+        }
         const TensorType& type = context.operandTypes[slot];
         if (!tensor::isFloating(type.dtype)) {
             return context.error(

@@ -3,8 +3,6 @@
 #include "core/ops/kernel/filled.h"
 #include "core/ops/quantise/qonnx.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -83,15 +81,11 @@ BoundResult bindQuant(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> quantDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kQonnxDomains[0], "Quant", 1, 0, "shape map", true, bindQuant},
-        OperatorDeclaration{kQonnxDomains[1], "Quant", 1, 0, "shape map", true, bindQuant},
-        OperatorDeclaration{kQonnxDomains[2], "Quant", 1, 0, "shape map", true, bindQuant},
-        OperatorDeclaration{kQonnxDomains[0], "IntQuant", 1, 0, "shape map", true, bindQuant},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kQuantOperators{
+    {kQonnxDomains[0], "Quant", 1, 0, "shape map", true, bindQuant},
+    {kQonnxDomains[1], "Quant", 1, 0, "shape map", true, bindQuant},
+    {kQonnxDomains[2], "Quant", 1, 0, "shape map", true, bindQuant},
+    {kQonnxDomains[0], "IntQuant", 1, 0, "shape map", true, bindQuant},
+};
 
 } // namespace retro::ops

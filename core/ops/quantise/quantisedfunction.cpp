@@ -67,7 +67,7 @@ struct FunctionSteps
 
 /// Operands taken apart, a function of the standard, the result quantised. Integers carry no relevance: the rewrite
 /// `dequantise` writes the steps as nodes of floats.
-class QuantisedFunction final : public BoundOperator
+class QuantisedFunction final : public PassiveOperator
 {
 public:
     explicit QuantisedFunction(FunctionSteps steps) : m_steps(std::move(steps))
@@ -97,8 +97,6 @@ public:
         const std::array<Tensor, 3> last{result, at(m_steps.result), at(m_steps.result + 1)};
         return {m_steps.quantise.front().run(last)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     FunctionSteps m_steps;
@@ -123,7 +121,8 @@ base::Result<void> expectForm(const BindContext& context, const QuantisedForm& f
             return context.error(fmt::format("operand {} is missing", slot));
         }
     }
-    return expectArity(context, 1, kAnyNumber);
+    RETRO_CHECK(expectOneOutput(context));
+    return {};
 }
 
 /// Transpose of all channels to the front or to the back.

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -24,7 +23,7 @@ using tensor::DType;
 using tensor::Shape;
 
 /// y = saturate(round(x / scale) + zero point), halves rounded to even. In a float of few bits the sum is rounded.
-class QuantizeLinear final : public BoundOperator
+class QuantizeLinear final : public PassiveOperator
 {
 public:
     QuantizeLinear(TensorType output, DType computing, ScaleLayout layout, tensor::NarrowRounding rounding)
@@ -46,8 +45,6 @@ public:
         });
         return {whole.to(type)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     /// f(x / scale, zero point) of every element.
@@ -151,7 +148,7 @@ BoundResult bindDequantizeLinear(const BindContext& context)
 }
 
 /// uint8 of a floating operand, with scale and zero point from its own range (which always contains 0).
-class DynamicQuantizeLinear final : public BoundOperator
+class DynamicQuantizeLinear final : public PassiveOperator
 {
 public:
     explicit DynamicQuantizeLinear(const TensorType& x)
@@ -180,28 +177,22 @@ public:
         });
         return {values.to(DType::UInt8), scale, Tensor::scalar<std::uint8_t>(static_cast<std::uint8_t>(zero))};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 };
 
 BoundResult bindDynamicQuantizeLinear(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.outputs = 3, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     return bound<DynamicQuantizeLinear>(firstType(context));
 }
 
 } // namespace
 
-std::span<const OperatorDeclaration> quantiseDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
-        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
-        OperatorDeclaration{"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
-        OperatorDeclaration{"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true},
-        OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kQuantiseOperators{
+    {"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
+    {"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
+    {"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
+    {"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true},
+    {"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
+};
 
 } // namespace retro::ops

@@ -87,12 +87,6 @@ DType computingType(const BindContext& context)
 
 base::Result<void> expectScales(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 3,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"block_size", AttributeKind::Int},
-                                                {"output_dtype", AttributeKind::Int},
-                                                {"saturate", AttributeKind::Int}}}));
     const DType scale = context.operandTypes[1].dtype;
     if (!tensor::isFloating(scale) && scale != DType::Float8E8M0 && scale != DType::Int32) {
         return context.error(fmt::format("the scale (operand 1) is {}, but must be floating, float8e8m0 or int32",

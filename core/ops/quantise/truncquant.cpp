@@ -3,8 +3,6 @@
 #include "core/ops/kernel/filled.h"
 #include "core/ops/quantise/qonnx.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -83,14 +81,10 @@ BoundResult bindTrunc(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> truncQuantDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{kQonnxDomains[0], "Trunc", 1, 0, "shape map", true, bindTrunc},
-        OperatorDeclaration{kQonnxDomains[1], "Trunc", 1, 0, "shape map", true, bindTrunc},
-        OperatorDeclaration{kQonnxDomains[2], "Trunc", 1, 0, "shape map", true, bindTrunc},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTruncQuantOperators{
+    {kQonnxDomains[0], "Trunc", 1, 0, "shape map", true, bindTrunc},
+    {kQonnxDomains[1], "Trunc", 1, 0, "shape map", true, bindTrunc},
+    {kQonnxDomains[2], "Trunc", 1, 0, "shape map", true, bindTrunc},
+};
 
 } // namespace retro::ops

@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -296,18 +294,6 @@ base::Result<void> expectTypes(const BindContext& context)
 base::Result<void> expectRecurrent(const BindContext& context, RecurrentKind kind)
 {
     const bool isLstm = kind == RecurrentKind::Lstm;
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = isLstm ? std::size_t{8} : std::size_t{6},
-                                 .outputs = isLstm ? std::size_t{3} : std::size_t{2},
-                                 .attributes = {{"direction", AttributeKind::Text},
-                                                {"hidden_size", AttributeKind::Int},
-                                                {"clip", AttributeKind::Float},
-                                                {"activations", AttributeKind::Texts},
-                                                {"activation_alpha", AttributeKind::Floats},
-                                                {"activation_beta", AttributeKind::Floats},
-                                                {"layout", AttributeKind::Int},
-                                                {"linear_before_reset", AttributeKind::Int},
-                                                {"input_forget", AttributeKind::Int}}}));
     RETRO_CHECK(expectTypes(context));
     if (!tensor::isFloating(firstType(context).dtype) || firstType(context).shape.size() != 3) {
         return context.error("operand 0 must be floating: steps × batch × inputs");
@@ -391,14 +377,10 @@ BoundResult bindLstm(const BindContext& context) { return bindRecurrent(context,
 
 } // namespace
 
-std::span<const OperatorDeclaration> recurrentDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "RNN", 7, 0, "composed", true, bindRnn},
-        OperatorDeclaration{"", "GRU", 7, 0, "composed", true, bindGru},
-        OperatorDeclaration{"", "LSTM", 7, 0, "composed", true, bindLstm},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRecurrentOperators{
+    {"", "RNN", 7, 0, "composed", true, bindRnn},
+    {"", "GRU", 7, 0, "composed", true, bindGru},
+    {"", "LSTM", 7, 0, "composed", true, bindLstm},
+};
 
 } // namespace retro::ops

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -145,11 +144,7 @@ private:
 
 BoundResult bindMaxRoiPool(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.least = 2,
-                  .most = 2,
-                  .types = OperandTypes::Floats,
-                  .attributes = {{"pooled_shape", AttributeKind::Ints}, {"spatial_scale", AttributeKind::Float}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const Shape& x = firstType(context).shape;
     const Shape& rois = context.operandTypes[1].shape;
     const auto pooled = context.intsAttribute("pooled_shape", {});
@@ -169,12 +164,8 @@ BoundResult bindMaxRoiPool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> maxRoiPoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MaxRoiPool", 1, 0, "shape map", true, bindMaxRoiPool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMaxRoiPoolOperators{
+    {"", "MaxRoiPool", 1, 0, "shape map", true, bindMaxRoiPool},
+};
 
 } // namespace retro::ops

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 
@@ -112,7 +111,7 @@ base::Result<Tensor> suppressed(const Tensor& boxes, const Tensor& scores, const
 }
 
 /// The number of rows depends on the data: the operator is bound to the boxes and scores that it was counted with.
-class NonMaxSuppression final : public BoundOperator
+class NonMaxSuppression final : public PassiveOperator
 {
 public:
     NonMaxSuppression(TensorType output, const Suppression& settings) : m_settings(settings)
@@ -128,8 +127,6 @@ public:
         }
         return {*std::move(rows)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     Suppression m_settings;
@@ -164,7 +161,6 @@ base::Result<Suppression> settingsOf(const BindContext& context)
 
 BoundResult bindNonMaxSuppression(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 5, .attributes = {{"center_point_box", AttributeKind::Int}}}));
     const Shape& boxes = context.operandTypes[0].shape;
     const Shape& scores = context.operandTypes[1].shape;
     const bool isFloat =
@@ -185,12 +181,8 @@ BoundResult bindNonMaxSuppression(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> nonMaxSuppressionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "NonMaxSuppression", 10, 0, "no relevance", false, bindNonMaxSuppression},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kNonMaxSuppressionOperators{
+    {"", "NonMaxSuppression", 10, 0, "no relevance", false, bindNonMaxSuppression},
+};
 
 } // namespace retro::ops

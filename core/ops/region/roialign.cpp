@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -351,14 +350,6 @@ base::Result<void> expectRegions(const BindContext& context)
 
 BoundResult boundRoiAlign(const BindContext& context, std::string_view coordinates)
 {
-    RETRO_CHECK(expect(context, {.least = 3,
-                                 .most = 3,
-                                 .attributes = {{"mode", AttributeKind::Text},
-                                                {"output_height", AttributeKind::Int},
-                                                {"output_width", AttributeKind::Int},
-                                                {"sampling_ratio", AttributeKind::Int},
-                                                {"spatial_scale", AttributeKind::Float},
-                                                {"coordinate_transformation_mode", AttributeKind::Text}}}));
     RETRO_CHECK(expectRegions(context));
     const std::string mode = context.textAttribute("mode", "avg");
     if (mode != "avg" && mode != "max") {
@@ -388,13 +379,9 @@ BoundResult bindRoiAlign(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> roiAlignDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "RoiAlign", 10, 15, "function", true, bindRoiAlign10},
-        OperatorDeclaration{"", "RoiAlign", 16, 0, "function", true, bindRoiAlign},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRoiAlignOperators{
+    {"", "RoiAlign", 10, 15, "function", true, bindRoiAlign10},
+    {"", "RoiAlign", 16, 0, "function", true, bindRoiAlign},
+};
 
 } // namespace retro::ops

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -75,7 +73,6 @@ private:
 
 BoundResult bindAffineGrid(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"align_corners", AttributeKind::Int}}}));
     const TensorType& theta = firstType(context);
     RETRO_TRY(const auto size, context.constantInts(1));
     const std::size_t axes = size.size() - 2;
@@ -95,12 +92,8 @@ BoundResult bindAffineGrid(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> affineGridDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "AffineGrid", 20, 0, "function", true, bindAffineGrid},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kAffineGridOperators{
+    {"", "AffineGrid", 20, 0, "function", true, bindAffineGrid},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -64,7 +63,6 @@ private:
 
 BoundResult bindCenterCropPad(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axes", AttributeKind::Ints}}}));
     const TensorType& x = firstType(context);
     RETRO_TRY(const auto sizes, context.constantInts(1));
     std::vector<std::int64_t> axes(x.shape.size());
@@ -85,12 +83,8 @@ BoundResult bindCenterCropPad(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> centerCropPadDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "CenterCropPad", 18, 0, "shape map", true, bindCenterCropPad},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kCenterCropPadOperators{
+    {"", "CenterCropPad", 18, 0, "shape map", true, bindCenterCropPad},
+};
 
 } // namespace retro::ops

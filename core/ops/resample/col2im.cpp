@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -69,7 +67,6 @@ private:
 base::Result<std::vector<std::int64_t>> list(const BindContext& context, std::string_view name, std::size_t count,
                                              std::int64_t fallback)
 {
-    RETRO_CHECK(expectAttributes(context, {{name, AttributeKind::Ints}}));
     auto values = context.intsAttribute(name, std::vector<std::int64_t>(count, fallback));
     const bool isLarge =
         std::any_of(values.begin(), values.end(), [&](std::int64_t v) { return v < fallback || v > (1LL << 30); });
@@ -106,7 +103,6 @@ base::Result<std::vector<WindowAxis>> axesOf(const BindContext& context, const s
 
 BoundResult bindCol2Im(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3}));
     const TensorType& columns = firstType(context);
     RETRO_TRY(const auto image, context.constantInts(1));
     RETRO_TRY(const auto block, context.constantInts(2));
@@ -138,12 +134,8 @@ BoundResult bindCol2Im(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> col2ImDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Col2Im", 18, 0, "function", true, bindCol2Im},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kCol2ImOperators{
+    {"", "Col2Im", 18, 0, "function", true, bindCol2Im},
+};
 
 } // namespace retro::ops

@@ -324,9 +324,7 @@ base::Result<void> expectGrid(const BindContext& context)
 
 BoundResult bindGridSample(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .types = OperandTypes::Floats, .attributes = {{"align_corners", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_CHECK(expectGrid(context));
     RETRO_TRY(const auto mode, choice<GridInterpolation>(context, "mode", "linear",
                                                          {{"linear", GridInterpolation::Linear},
@@ -349,12 +347,8 @@ BoundResult bindGridSample(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> gridSampleDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "GridSample", 16, 0, "function", true, bindGridSample},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kGridSampleOperators{
+    {"", "GridSample", 16, 0, "function", true, bindGridSample},
+};
 
 } // namespace retro::ops

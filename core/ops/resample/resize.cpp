@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -245,7 +244,6 @@ base::Result<std::vector<double>> knownFloats(const BindContext& context, std::s
 /// Which axes scales, sizes and roi speak of.
 base::Result<std::vector<std::size_t>> namedAxes(const BindContext& context)
 {
-    RETRO_CHECK(expectAttributes(context, {{"axes", AttributeKind::Ints}}));
     std::vector<std::size_t> axes;
     const std::size_t rank = firstType(context).shape.size();
     RETRO_CHECK(axesWithin(context, context.intsAttribute("axes", {}), rank));
@@ -400,12 +398,6 @@ BoundResult boundResize(const BindContext& context, ResizePlaces places)
 
 BoundResult bindResize(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = 4,
-                                 .attributes = {{"cubic_coeff_a", AttributeKind::Float},
-                                                {"exclude_outside", AttributeKind::Int},
-                                                {"antialias", AttributeKind::Int},
-                                                {"extrapolation_value", AttributeKind::Float}}}));
     RETRO_TRY(const ResampleMode mode, modeOf(context));
     RETRO_TRY(const auto axes, namedAxes(context));
     Extents extents;
@@ -424,8 +416,6 @@ BoundResult bindResize(const BindContext& context)
 BoundResult bindByScales(const BindContext& context)
 {
     const std::size_t operands = context.node.opset < 9 ? 1 : 2;
-    RETRO_CHECK(
-        expect(context, {.least = operands, .most = operands, .attributes = {{"scales", AttributeKind::Floats}}}));
     const auto attribute = context.node.attributes.find("scales");
     Extents extents;
     if (operands == 2) {
@@ -448,14 +438,10 @@ BoundResult bindByScales(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> resizeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Resize", 10, 10, "function", true, bindByScales},
-        OperatorDeclaration{"", "Resize", 11, 0, "function", true, bindResize},
-        OperatorDeclaration{"", "Upsample", 7, 9, "function", true, bindByScales},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kResizeOperators{
+    {"", "Resize", 10, 10, "function", true, bindByScales},
+    {"", "Resize", 11, 0, "function", true, bindResize},
+    {"", "Upsample", 7, 9, "function", true, bindByScales},
+};
 
 } // namespace retro::ops

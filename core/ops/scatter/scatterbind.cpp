@@ -454,9 +454,6 @@ BoundResult boundScatter(const BindContext& context, std::unique_ptr<const Scatt
 
 BoundResult bindScatterElements(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 3, .most = 3, .attributes = {{"axis", AttributeKind::Int}, {"reduction", AttributeKind::Text}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const Shape& data = firstType(context).shape;
     const Shape& indices = context.operandTypes[1].shape;
@@ -474,7 +471,6 @@ BoundResult bindScatterElements(const BindContext& context)
 
 BoundResult bindScatterNd(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .attributes = {{"reduction", AttributeKind::Text}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const Shape& data = firstType(context).shape;
     const Shape& indices = context.operandTypes[1].shape;
@@ -507,8 +503,6 @@ base::Result<void> expectCache(const BindContext& context, std::size_t axis)
 
 BoundResult bindTensorScatter(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.least = 2, .most = 3, .attributes = {{"axis", AttributeKind::Int}, {"mode", AttributeKind::Text}}}));
     const Shape& data = firstType(context).shape;
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", -2), data.size()));
     RETRO_CHECK(expectCache(context, axis));
@@ -526,15 +520,11 @@ BoundResult bindTensorScatter(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> scatterDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Scatter", 9, 10, "shape map", true, bindScatterElements},
-        OperatorDeclaration{"", "ScatterElements", 11, 0, "shape map, function", true, bindScatterElements},
-        OperatorDeclaration{"", "ScatterND", 11, 0, "shape map, function", true, bindScatterNd},
-        OperatorDeclaration{"", "TensorScatter", 24, 0, "shape map", true, bindTensorScatter},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kScatterOperators{
+    {"", "Scatter", 9, 10, "shape map", true, bindScatterElements},
+    {"", "ScatterElements", 11, 0, "shape map, function", true, bindScatterElements},
+    {"", "ScatterND", 11, 0, "shape map, function", true, bindScatterNd},
+    {"", "TensorScatter", 24, 0, "shape map", true, bindTensorScatter},
+};
 
 } // namespace retro::ops

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/schema/schematables.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -22,18 +20,15 @@ constexpr OperatorSchema trunc(std::string_view domain)
     return {domain, "Trunc", 1, kTruncOperands, "Y", kQuantAttributes};
 }
 
+constexpr std::string_view kQonnx = "qonnx.custom_op.general";
+constexpr std::string_view kBrevitas = "onnx.brevitas";
+constexpr std::string_view kFinn = "finn.custom_op.general";
+
 } // namespace
 
-std::span<const OperatorSchema> qonnxSchemas()
-{
-    static constexpr std::string_view kQonnx = "qonnx.custom_op.general";
-    static constexpr std::string_view kBrevitas = "onnx.brevitas";
-    static constexpr std::string_view kFinn = "finn.custom_op.general";
-    static constexpr std::array kSchemas{bipolar(kFinn),     quant(kFinn, "Quant"),     trunc(kFinn),
-                                         bipolar(kBrevitas), quant(kBrevitas, "Quant"), trunc(kBrevitas),
-                                         bipolar(kQonnx),    quant(kQonnx, "IntQuant"), quant(kQonnx, "Quant"),
-                                         trunc(kQonnx)};
-    return kSchemas;
-}
+const SchemaTable kQonnxSchemas{bipolar(kFinn),     quant(kFinn, "Quant"),     trunc(kFinn),
+                                bipolar(kBrevitas), quant(kBrevitas, "Quant"), trunc(kBrevitas),
+                                bipolar(kQonnx),    quant(kQonnx, "IntQuant"), quant(kQonnx, "Quant"),
+                                trunc(kQonnx)};
 
 } // namespace retro::ops

@@ -22,10 +22,9 @@ using graph::Node;
 std::vector<OperatorSchema> joinedSchemas()
 {
     std::vector<OperatorSchema> all;
-    for (const auto table : {standardSchemasToF, standardSchemasToQ, standardSchemasToZ, learningSchemas,
-                             microsoftSchemas, qonnxSchemas, ownSchemas}) {
-        const auto some = table();
-        all.insert(all.end(), some.begin(), some.end());
+    for (const SchemaTable* table : {&kStandardSchemasToF, &kStandardSchemasToQ, &kStandardSchemasToZ,
+                                     &kLearningSchemas, &kMicrosoftSchemas, &kQonnxSchemas, &kOwnSchemas}) {
+        all.insert(all.end(), table->begin(), table->end());
     }
     std::sort(all.begin(), all.end(), [](const OperatorSchema& a, const OperatorSchema& b) {
         return std::tie(a.domain, a.op, a.sinceOpset) < std::tie(b.domain, b.op, b.sinceOpset);

@@ -3,16 +3,20 @@
 
 #include "core/ops/schema/schema.h"
 
+#include <initializer_list>
+
 /// The tables that schemas() joins, each in a file of its own.
 namespace retro::ops
 {
 
-[[nodiscard]] std::span<const OperatorSchema> standardSchemasToF(); ///< ai.onnx, A to F
-[[nodiscard]] std::span<const OperatorSchema> standardSchemasToQ(); ///< ai.onnx, G to Q
-[[nodiscard]] std::span<const OperatorSchema> standardSchemasToZ(); ///< ai.onnx, R to Z
-[[nodiscard]] std::span<const OperatorSchema> learningSchemas();    ///< ai.onnx.ml
-[[nodiscard]] std::span<const OperatorSchema> microsoftSchemas();   ///< com.microsoft and com.microsoft.nchwc
-[[nodiscard]] std::span<const OperatorSchema> qonnxSchemas();       ///< the domains of QONNX
-[[nodiscard]] std::span<const OperatorSchema> ownSchemas(); ///< ai.retrograde, retrograde and retrograde.integer
+using SchemaTable = std::initializer_list<OperatorSchema>;
+
+extern const SchemaTable kStandardSchemasToF; ///< ai.onnx, A to F
+extern const SchemaTable kStandardSchemasToQ; ///< ai.onnx, G to Q
+extern const SchemaTable kStandardSchemasToZ; ///< ai.onnx, R to Z
+extern const SchemaTable kLearningSchemas;    ///< ai.onnx.ml
+extern const SchemaTable kMicrosoftSchemas;   ///< com.microsoft and com.microsoft.nchwc
+extern const SchemaTable kQonnxSchemas;       ///< the domains of QONNX
+extern const SchemaTable kOwnSchemas;         ///< ai.retrograde, retrograde and retrograde.integer
 
 } // namespace retro::ops

@@ -5,8 +5,6 @@
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/select/order.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -37,7 +35,7 @@ std::int64_t positionOf(const T* x, std::int64_t extent, std::int64_t step, cons
     return best;
 }
 
-class ArgExtreme final : public BoundOperator
+class ArgExtreme final : public PassiveOperator
 {
 public:
     ArgExtreme(Shape output, Search search) : m_search(search)
@@ -59,8 +57,6 @@ public:
         });
         return {std::move(buffer).freeze()};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     Search m_search;
@@ -68,10 +64,7 @@ private:
 
 BoundResult boundArgExtreme(const BindContext& context, bool isMax)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"keepdims", AttributeKind::Int},
-                                                {"select_last_index", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     Shape shape = firstType(context).shape;
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), shape.size()));
     if (shape[axis] == 0) {
@@ -90,13 +83,9 @@ BoundResult bindArgMin(const BindContext& context) { return boundArgExtreme(cont
 
 } // namespace
 
-std::span<const OperatorDeclaration> argExtremeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "ArgMax", 1, 0, "no relevance", false, bindArgMax},
-        OperatorDeclaration{"", "ArgMin", 1, 0, "no relevance", false, bindArgMin},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kArgExtremeOperators{
+    {"", "ArgMax", 1, 0, "no relevance", false, bindArgMax},
+    {"", "ArgMin", 1, 0, "no relevance", false, bindArgMin},
+};
 
 } // namespace retro::ops

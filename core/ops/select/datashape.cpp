@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -23,7 +22,6 @@ using tensor::Shape;
 
 BoundResult bindNonZero(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
     RETRO_TRY(const Tensor x, context.known(0));
     const Shape& shape = x.shape();
     const auto isSet = x.to(DType::Bool).contiguous();
@@ -67,7 +65,6 @@ base::Result<std::vector<std::int64_t>> chosen(const BindContext& context, std::
 
 BoundResult bindCompress(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     const bool isFlat = context.node.attributes.find("axis") == context.node.attributes.end();
     Shape source = isFlat ? Shape{tensor::elementCount(operand.shape)} : operand.shape;
@@ -179,8 +176,6 @@ private:
 
 BoundResult bindUnique(const BindContext& context)
 {
-    RETRO_CHECK(
-        expect(context, {.outputs = 4, .attributes = {{"axis", AttributeKind::Int}, {"sorted", AttributeKind::Int}}}));
     RETRO_TRY(Tensor x, context.known(0));
     if (context.node.attributes.find("axis") == context.node.attributes.end()) {
         x = x.reshaped({x.size()});
@@ -203,14 +198,10 @@ BoundResult bindUnique(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> dataShapeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Compress", 9, 0, "shape map", true, bindCompress},
-        OperatorDeclaration{"", "NonZero", 9, 0, "no relevance", false, bindNonZero},
-        OperatorDeclaration{"", "Unique", 11, 0, "shape map, no relevance", true, bindUnique},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDataShapeOperators{
+    {"", "Compress", 9, 0, "shape map", true, bindCompress},
+    {"", "NonZero", 9, 0, "no relevance", false, bindNonZero},
+    {"", "Unique", 11, 0, "shape map, no relevance", true, bindUnique},
+};
 
 } // namespace retro::ops

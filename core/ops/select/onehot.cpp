@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -39,7 +38,7 @@ ElementMap chosenValues(const Tensor& given, const Shape& shape, std::size_t axi
 }
 
 /// Along a new axis: the on value (element 1 of operand 2) at the index, the off value (element 0) elsewhere.
-class OneHot final : public BoundOperator
+class OneHot final : public PassiveOperator
 {
 public:
     OneHot(TensorType output, std::size_t axis) : m_axis(axis) { m_outputTypes.push_back(std::move(output)); }
@@ -49,8 +48,6 @@ public:
         const Shape& shape = m_outputTypes[0].shape;
         return {gathered(operands[kOneHotValues], chosenValues(operands[0], shape, m_axis), shape)};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     std::size_t m_axis;
@@ -104,7 +101,6 @@ base::Result<std::int64_t> depthOf(const BindContext& context)
 
 BoundResult bindOneHot(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& values = context.operandTypes[2];
     if (values.shape != Shape{2}) {
         return context.error("the values (operand 2) must be [off, on]");
@@ -123,12 +119,8 @@ BoundResult bindOneHot(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> oneHotDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "OneHot", 9, 0, "shape map, no relevance", true, bindOneHot},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kOneHotOperators{
+    {"", "OneHot", 9, 0, "shape map, no relevance", true, bindOneHot},
+};
 
 } // namespace retro::ops

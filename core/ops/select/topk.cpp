@@ -152,14 +152,6 @@ base::Result<std::int64_t> countOf(const BindContext& context)
 
 BoundResult bindTopK(const BindContext& context)
 {
-    const std::size_t operands = context.node.opset < 10 ? 1 : 2;
-    RETRO_CHECK(expect(context, {.least = operands,
-                                 .most = operands,
-                                 .outputs = 2,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"k", AttributeKind::Int},
-                                                {"largest", AttributeKind::Int},
-                                                {"sorted", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", -1), operand.shape.size()));
     RETRO_TRY(const std::int64_t k, countOf(context));
@@ -177,12 +169,8 @@ BoundResult bindTopK(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> topKDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "TopK", 1, 0, "shape map", true, bindTopK},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTopKOperators{
+    {"", "TopK", 1, 0, "shape map", true, bindTopK},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -60,9 +59,6 @@ base::Result<void> expectSimilar(const BindContext& context, std::size_t axis)
 {
     const TensorType& first = firstType(context);
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
-        if (!context.present(slot)) {
-            return context.error(fmt::format("operand {} is missing", slot));
-        }
         TensorType type = context.operandTypes[slot];
         if (type.shape.size() == first.shape.size() && axis < first.shape.size()) {
             type.shape[axis] = first.shape[axis];
@@ -86,20 +82,10 @@ std::vector<std::int64_t> extentsAlong(const BindContext& context, std::size_t a
     return extents;
 }
 
-/// The attribute 'axis', which only the first forms may leave out.
-base::Result<std::size_t> concatAxis(const BindContext& context)
-{
-    if (context.node.opset >= 4 && context.node.attributes.find("axis") == context.node.attributes.end()) {
-        return context.error("attribute 'axis' is missing");
-    }
-    return axisWithin(context, context.intAttribute("axis", 1), firstType(context).shape.size());
-}
-
 BoundResult bindConcat(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& first = firstType(context);
-    RETRO_TRY(const std::size_t axis, concatAxis(context));
+    RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 1), first.shape.size()));
     RETRO_CHECK(expectSimilar(context, axis));
     auto extents = extentsAlong(context, axis);
     Shape shape = first.shape;
@@ -110,7 +96,6 @@ BoundResult bindConcat(const BindContext& context)
 
 BoundResult bindStack(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& first = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), first.shape.size() + 1));
     RETRO_CHECK(expectSimilar(context, first.shape.size()));
@@ -123,13 +108,9 @@ BoundResult bindStack(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> concatDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Concat", 1, 0, "shape map", true, bindConcat, true},
-        OperatorDeclaration{"ai.retrograde", "Stack", 1, 0, "shape map", true, bindStack},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kConcatOperators{
+    {"", "Concat", 1, 0, "shape map", true, bindConcat, true},
+    {"ai.retrograde", "Stack", 1, 0, "shape map", true, bindStack},
+};
 
 } // namespace retro::ops

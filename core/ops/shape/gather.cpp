@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 
 namespace retro::ops
@@ -216,7 +215,6 @@ base::Result<void> expectConstantInside(const BindContext& context, std::int64_t
 
 BoundResult bindGather(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axis", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
@@ -251,7 +249,6 @@ base::Result<void> expectElementIndices(const BindContext& context, std::size_t 
 
 BoundResult bindGatherElements(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"axis", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
@@ -262,7 +259,6 @@ BoundResult bindGatherElements(const BindContext& context)
 
 BoundResult bindGatherNd(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .attributes = {{"batch_dims", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& operand = firstType(context);
     const std::int64_t batch = context.node.opset < 12 ? 0 : context.intAttribute("batch_dims", 0);
@@ -275,15 +271,11 @@ BoundResult bindGatherNd(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> gatherDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Gather", 1, 0, "shape map", true, bindGather, true},
-        OperatorDeclaration{"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true},
-        OperatorDeclaration{"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
-        OperatorDeclaration{"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kGatherOperators{
+    {"", "Gather", 1, 0, "shape map", true, bindGather, true},
+    {"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true},
+    {"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
+    {"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
+};
 
 } // namespace retro::ops

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -66,14 +64,12 @@ public:
 };
 
 /// Hands its operand on and takes no relevance for it.
-class Detach final : public BoundOperator
+class Detach final : public PassiveOperator
 {
 public:
     explicit Detach(TensorType output) { m_outputTypes.push_back(std::move(output)); }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override { return {operands[0]}; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 };
 
 struct Opposite
@@ -110,25 +106,16 @@ public:
 
 BoundResult bindIdentity(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
     return bound<Identity>(std::vector{firstType(context)}, Reads::nothing());
 }
 
-BoundResult bindCheckpoint(const BindContext& context)
-{
-    RETRO_CHECK(expectArity(context, 1, 1));
-    return bound<Checkpoint>(firstType(context));
-}
+BoundResult bindCheckpoint(const BindContext& context) { return bound<Checkpoint>(firstType(context)); }
 
-BoundResult bindDetach(const BindContext& context)
-{
-    RETRO_CHECK(expectArity(context, 1, 1));
-    return bound<Detach>(firstType(context));
-}
+BoundResult bindDetach(const BindContext& context) { return bound<Detach>(firstType(context)); }
 
 BoundResult bindNeg(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     return bound<Negation>(firstType(context));
 }
 
@@ -146,7 +133,6 @@ bool isInference(const BindContext& context)
 
 BoundResult bindDropout(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, context.node.opset < 12 ? 1 : 3, 2));
     if (!isInference(context)) {
         return context.error("this Dropout is in training mode, which is random; export the model for inference");
     }
@@ -165,17 +151,13 @@ BoundResult bindDropout(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> identityDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Identity", 1, 0, "shape map", true, bindIdentity, true},
-        OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
-        OperatorDeclaration{"", "Neg", 1, 0, "shape map", true, bindNeg},
-        OperatorDeclaration{"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
-        OperatorDeclaration{"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity},
-        OperatorDeclaration{"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kIdentityOperators{
+    {"", "Identity", 1, 0, "shape map", true, bindIdentity, true},
+    {"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
+    {"", "Neg", 1, 0, "shape map", true, bindNeg},
+    {"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
+    {"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity},
+    {"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
+};
 
 } // namespace retro::ops

@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kMaxKnownBytes = 64ULL << 20U;
 
 /// Results that are known once the operator is bound: what follows from shapes (Shape), and what has a shape that
 /// depends on data, to which the model is then bound (NonZero). Passes no relevance.
-class Known final : public BoundOperator
+class Known final : public PassiveOperator
 {
 public:
     explicit Known(std::vector<Tensor> values) : m_values(std::move(values))
@@ -25,8 +25,6 @@ public:
     }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor>) const override { return m_values; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
     [[nodiscard]] std::vector<Tensor> knownResults() const override { return m_values; }
 
 private:
@@ -35,7 +33,7 @@ private:
 
 /// One result that follows from constants alone but may be large (ConstantOfShape, Range): it is made for each pass,
 /// and known before the run only when it is small. Passes no relevance.
-class Made final : public BoundOperator
+class Made final : public PassiveOperator
 {
 public:
     /// `make` gives a tensor of `type`.
@@ -45,8 +43,6 @@ public:
     }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor>) const override { return {m_make()}; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
     [[nodiscard]] std::vector<Tensor> knownResults() const override
     {
         const TensorType& type = m_outputTypes.front();

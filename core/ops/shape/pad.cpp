@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -143,15 +142,6 @@ base::Result<Tensor> fillOf(const BindContext& context)
     return context.constant(2) ? context.constants[2].reshaped({}) : Tensor();
 }
 
-base::Result<void> expectPad(const BindContext& context)
-{
-    const bool hasOperands = context.node.opset >= 11;
-    RETRO_CHECK(expect(context, {.least = hasOperands ? 2U : 1U,
-                                 .most = hasOperands ? 4U : 1U,
-                                 .attributes = {{"mode", AttributeKind::Text}, {"value", AttributeKind::Float}}}));
-    return {};
-}
-
 /// Which operand element stands at position i, counted from the operand's first element, along an axis of `extent`.
 struct Continuation
 {
@@ -259,7 +249,6 @@ BoundResult boundContinuation(const BindContext& context, const Shape& pads, Sha
 
 BoundResult bindPad(const BindContext& context)
 {
-    RETRO_CHECK(expectPad(context));
     const TensorType& operand = firstType(context);
     const std::size_t rank = operand.shape.size();
     RETRO_TRY(Shape pads, padsOf(context));
@@ -282,12 +271,8 @@ BoundResult bindPad(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> padDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Pad", 1, 0, "shape map", true, bindPad, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kPadOperators{
+    {"", "Pad", 1, 0, "shape map", true, bindPad, true},
+};
 
 } // namespace retro::ops

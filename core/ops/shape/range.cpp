@@ -99,19 +99,15 @@ BoundResult boundRange(const BindContext& context, tensor::DType type)
 
 BoundResult bindRange(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::AllNumbers}));
+    RETRO_CHECK(expect(context, OperandTypes::AllNumbers));
     const tensor::DType type = firstType(context).dtype;
     return tensor::isFloating(type) ? boundRange<double>(context, type) : boundRange<std::int64_t>(context, type);
 }
 
 } // namespace
 
-std::span<const OperatorDeclaration> rangeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Range", 11, 0, "function, no relevance", true, bindRange},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRangeOperators{
+    {"", "Range", 11, 0, "function, no relevance", true, bindRange},
+};
 
 } // namespace retro::ops

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -54,7 +52,6 @@ private:
 
 base::Result<std::int64_t> blockOf(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"blocksize", AttributeKind::Int}, {"mode", AttributeKind::Text}}}));
     const std::int64_t block = context.intAttribute("blocksize", 0);
     if (firstType(context).shape.size() != 4) {
         return context.error("the operand must have the axes batch × channels × height × width");
@@ -134,7 +131,6 @@ base::Result<std::int64_t> diagonalOf(const BindContext& context)
 
 BoundResult bindTrilu(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = 2, .attributes = {{"upper", AttributeKind::Int}}}));
     const TensorType& x = firstType(context);
     if (x.shape.size() < 2) {
         return context.error("the operand must be a matrix, or a batch of them");
@@ -185,10 +181,6 @@ private:
 
 BoundResult bindReverseSequence(const BindContext& context)
 {
-    RETRO_CHECK(
-        expect(context, {.least = 2,
-                         .most = 2,
-                         .attributes = {{"batch_axis", AttributeKind::Int}, {"time_axis", AttributeKind::Int}}}));
     RETRO_CHECK(expectIndices(context, 1));
     const TensorType& x = firstType(context);
     RETRO_TRY(const std::size_t batch, axisWithin(context, context.intAttribute("batch_axis", 1), x.shape.size()));
@@ -202,15 +194,11 @@ BoundResult bindReverseSequence(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> rearrangeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "DepthToSpace", 1, 0, "shape map", true, bindDepthToSpace},
-        OperatorDeclaration{"", "ReverseSequence", 10, 0, "shape map", true, bindReverseSequence},
-        OperatorDeclaration{"", "SpaceToDepth", 1, 0, "shape map", true, bindSpaceToDepth},
-        OperatorDeclaration{"", "Trilu", 14, 0, "shape map", true, bindTrilu},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kRearrangeOperators{
+    {"", "DepthToSpace", 1, 0, "shape map", true, bindDepthToSpace},
+    {"", "ReverseSequence", 10, 0, "shape map", true, bindReverseSequence},
+    {"", "SpaceToDepth", 1, 0, "shape map", true, bindSpaceToDepth},
+    {"", "Trilu", 14, 0, "shape map", true, bindTrilu},
+};
 
 } // namespace retro::ops

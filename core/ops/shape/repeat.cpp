@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -41,7 +39,6 @@ private:
 
 BoundResult bindExpand(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const Shape wanted, context.constantInts(1));
     RETRO_CHECK(expectSize(context, wanted));
@@ -97,7 +94,6 @@ private:
 
 BoundResult bindTile(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
     const TensorType& operand = firstType(context);
     RETRO_TRY(Shape repeats, context.constantInts(1));
     if (repeats.size() != operand.shape.size()) {
@@ -116,14 +112,10 @@ BoundResult bindTile(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> repeatDeclarations()
-{
-    // In its first form, Tile repeated along one axis that was an operand.
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Expand", 8, 0, "shape map", true, bindExpand},
-        OperatorDeclaration{"", "Tile", 6, 0, "shape map", true, bindTile},
-    };
-    return kDeclarations;
-}
+// In its first form, Tile repeated along one axis that was an operand.
+const OperatorFamily kRepeatOperators{
+    {"", "Expand", 8, 0, "shape map", true, bindExpand},
+    {"", "Tile", 6, 0, "shape map", true, bindTile},
+};
 
 } // namespace retro::ops

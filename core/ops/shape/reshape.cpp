@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -83,9 +81,6 @@ base::Result<Shape> withRest(const BindContext& context, Shape shape)
 
 BoundResult bindReshape(const BindContext& context)
 {
-    const std::size_t operands = context.node.opset < 5 ? 1 : 2;
-    RETRO_CHECK(
-        expect(context, {.least = operands, .most = operands, .attributes = {{"allowzero", AttributeKind::Int}}}));
     RETRO_TRY(Shape wanted, intsFrom(context, "shape", 1, 5));
     RETRO_TRY(Shape copied, withCopies(context, std::move(wanted)));
     RETRO_TRY(Shape shape, withRest(context, std::move(copied)));
@@ -94,7 +89,6 @@ BoundResult bindReshape(const BindContext& context)
 
 BoundResult bindFlatten(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"axis", AttributeKind::Int}}}));
     const Shape& operand = firstType(context).shape;
     const std::int64_t given = context.intAttribute("axis", 1);
     const auto rank = static_cast<std::int64_t>(operand.size());
@@ -126,7 +120,6 @@ base::Result<std::vector<std::size_t>> squeezedAxes(const BindContext& context)
 
 BoundResult bindSqueeze(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, context.node.opset < 13 ? 1 : 2));
     RETRO_TRY(const auto axes, squeezedAxes(context));
     Shape shape = firstType(context).shape;
     for (std::size_t i = axes.size(); i-- > 0;) {
@@ -141,8 +134,6 @@ BoundResult bindSqueeze(const BindContext& context)
 
 BoundResult bindUnsqueeze(const BindContext& context)
 {
-    const std::size_t operands = context.node.opset < 13 ? 1 : 2;
-    RETRO_CHECK(expectArity(context, operands, operands));
     Shape shape = firstType(context).shape;
     RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
     if (shape.size() + given.size() > tensor::kMaxRank) {
@@ -157,15 +148,11 @@ BoundResult bindUnsqueeze(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> reshapeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Reshape", 1, 0, "shape map", true, bindReshape, true},
-        OperatorDeclaration{"", "Flatten", 1, 0, "shape map", true, bindFlatten, true},
-        OperatorDeclaration{"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true},
-        OperatorDeclaration{"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kReshapeOperators{
+    {"", "Reshape", 1, 0, "shape map", true, bindReshape, true},
+    {"", "Flatten", 1, 0, "shape map", true, bindFlatten, true},
+    {"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true},
+    {"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -143,8 +142,6 @@ base::Result<std::vector<Range>> rangesOf(const BindContext& context, const Shap
 
 BoundResult bindSlice(const BindContext& context)
 {
-    const bool hasOperands = context.node.opset >= 10;
-    RETRO_CHECK(expectArity(context, hasOperands ? 3 : 1, hasOperands ? 5 : 1));
     const TensorType& operand = firstType(context);
     RETRO_TRY(auto ranges, rangesOf(context, operand.shape));
     Shape shape;
@@ -156,12 +153,8 @@ BoundResult bindSlice(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> sliceDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Slice", 1, 0, "shape map", true, bindSlice, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSliceOperators{
+    {"", "Slice", 1, 0, "shape map", true, bindSlice, true},
+};
 
 } // namespace retro::ops

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -116,10 +115,6 @@ base::Result<std::vector<std::int64_t>> piecesOf(const BindContext& context, std
 
 BoundResult bindSplit(const BindContext& context)
 {
-    const bool hasOperand = context.node.opset >= 13 || context.node.opset < 2;
-    RETRO_CHECK(expect(context, {.most = hasOperand ? 2U : 1U,
-                                 .outputs = kAnyNumber,
-                                 .attributes = {{"axis", AttributeKind::Int}, {"num_outputs", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
     RETRO_TRY(auto pieces, piecesOf(context, operand.shape[axis]));
@@ -128,7 +123,6 @@ BoundResult bindSplit(const BindContext& context)
 
 BoundResult bindUnbind(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.outputs = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), operand.shape.size()));
     const std::size_t count = context.node.outputs.size();
@@ -141,13 +135,9 @@ BoundResult bindUnbind(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> splitDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Split", 1, 0, "shape map", true, bindSplit},
-        OperatorDeclaration{"ai.retrograde", "Unbind", 1, 0, "shape map", true, bindUnbind},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSplitOperators{
+    {"", "Split", 1, 0, "shape map", true, bindSplit},
+    {"ai.retrograde", "Unbind", 1, 0, "shape map", true, bindUnbind},
+};
 
 } // namespace retro::ops

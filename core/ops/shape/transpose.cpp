@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <numeric>
 
 namespace retro::ops
@@ -50,7 +49,6 @@ private:
 
 BoundResult bindTranspose(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"perm", AttributeKind::Ints}}}));
     const TensorType& operand = firstType(context);
     Shape reversed(operand.shape.size());
     std::iota(reversed.rbegin(), reversed.rend(), std::int64_t{0});
@@ -68,12 +66,8 @@ BoundResult bindTranspose(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> transposeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Transpose", 1, 0, "shape map", true, bindTranspose, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTransposeOperators{
+    {"", "Transpose", 1, 0, "shape map", true, bindTranspose, true},
+};
 
 } // namespace retro::ops

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -124,20 +123,14 @@ BoundResult boundCast(const BindContext& context, DType target)
 
 BoundResult bindCast(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
     RETRO_TRY(const DType target, elementType(context, "to"));
     return boundCast(context, target);
 }
 
-BoundResult bindCastLike(const BindContext& context)
-{
-    RETRO_CHECK(expectArity(context, 2, 2));
-    return boundCast(context, context.operandTypes[1].dtype);
-}
+BoundResult bindCastLike(const BindContext& context) { return boundCast(context, context.operandTypes[1].dtype); }
 
 BoundResult bindShape(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"start", AttributeKind::Int}, {"end", AttributeKind::Int}}}));
     const Shape& shape = firstType(context).shape;
     const auto rank = static_cast<std::int64_t>(shape.size());
     const auto plain = [rank](std::int64_t axis) {
@@ -151,7 +144,6 @@ BoundResult bindShape(const BindContext& context)
 
 BoundResult bindConstantOfShape(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"value", AttributeKind::Tensor}}}));
     RETRO_TRY(const Shape shape, context.constantInts(0));
     RETRO_CHECK(expectSize(context, shape));
     const auto found = context.node.attributes.find("value");
@@ -170,7 +162,6 @@ BoundResult bindConstantOfShape(const BindContext& context)
 
 BoundResult bindSize(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
     return boundKnown(Tensor::scalar(tensor::elementCount(firstType(context).shape)));
 }
 
@@ -194,7 +185,6 @@ Tensor onesOnDiagonal(const TensorType& type, std::int64_t k)
 
 BoundResult bindEyeLike(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.attributes = {{"dtype", AttributeKind::Int}, {"k", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     if (operand.shape.size() != 2) {
         return context.error("the operand must be a matrix (rank 2)");
@@ -209,17 +199,13 @@ BoundResult bindEyeLike(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> typedDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true},
-        OperatorDeclaration{"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true},
-        OperatorDeclaration{"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
-        OperatorDeclaration{"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
-        OperatorDeclaration{"", "Size", 1, 0, "no relevance", false, bindSize, true},
-        OperatorDeclaration{"", "Shape", 1, 0, "no relevance", false, bindShape, true},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kTypedOperators{
+    {"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true},
+    {"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true},
+    {"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
+    {"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
+    {"", "Size", 1, 0, "no relevance", false, bindSize, true},
+    {"", "Shape", 1, 0, "no relevance", false, bindShape, true},
+};
 
 } // namespace retro::ops

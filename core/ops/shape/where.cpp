@@ -84,7 +84,6 @@ private:
 
 BoundResult bindWhere(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 3, 3));
     const TensorType& x = context.operandTypes[1];
     if (firstType(context).dtype != DType::Bool) {
         return context.error("the condition (operand 0) must be bool; insert a Cast");
@@ -101,12 +100,8 @@ BoundResult bindWhere(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> whereDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Where", 9, 0, "shape map", true, bindWhere},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kWhereOperators{
+    {"", "Where", 9, 0, "shape map", true, bindWhere},
+};
 
 } // namespace retro::ops

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -106,11 +104,6 @@ base::Result<FourierForm> formOf(const BindContext& context, std::size_t axis)
 
 BoundResult bindDft(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 1,
-                                 .most = context.node.opset < 20 ? std::size_t{2} : std::size_t{3},
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"inverse", AttributeKind::Int},
-                                                {"onesided", AttributeKind::Int}}}));
     const TensorType& x = firstType(context);
     if (!tensor::isFloating(x.dtype) || x.shape.size() < 2) {
         return context.error("a floating operand of rank 2 or more is needed");
@@ -126,13 +119,9 @@ BoundResult bindDft(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> dftDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "DFT", 17, 19, "function", true, bindDft},
-        OperatorDeclaration{"", "DFT", 20, 0, "function", true, bindDft},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kDftOperators{
+    {"", "DFT", 17, 19, "function", true, bindDft},
+    {"", "DFT", 20, 0, "function", true, bindDft},
+};
 
 } // namespace retro::ops

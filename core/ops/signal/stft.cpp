@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -144,7 +142,6 @@ base::Result<Frames> framesOf(const BindContext& context)
 
 BoundResult bindStft(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 4, .attributes = {{"onesided", AttributeKind::Int}}}));
     RETRO_TRY(const Frames frames, framesOf(context));
     if (context.present(2) && (context.operandTypes[2].shape != Shape{frames.form.signal} ||
                                context.operandTypes[2].dtype != firstType(context).dtype)) {
@@ -157,12 +154,8 @@ BoundResult bindStft(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> stftDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "STFT", 17, 0, "function", true, bindStft},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kStftOperators{
+    {"", "STFT", 17, 0, "function", true, bindStft},
+};
 
 } // namespace retro::ops

@@ -20,14 +20,12 @@ using tensor::DType;
 using tensor::Shape;
 
 /// A result that is known when the operator is bound: what it depends on decides its shape, too.
-class Table final : public BoundOperator
+class Table final : public PassiveOperator
 {
 public:
     Table(const TensorType& type, Tensor values) : m_values(std::move(values)) { m_outputTypes = {type}; }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor>) const override { return {m_values}; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     Tensor m_values;
@@ -75,8 +73,6 @@ base::Result<std::int64_t> oneInteger(const BindContext& context, std::size_t sl
 /// first − second·cos(2πn/N) + third·cos(4πn/N).
 BoundResult boundWindow(const BindContext& context, double first, double second, double third)
 {
-    RETRO_CHECK(
-        expect(context, {.attributes = {{"output_datatype", AttributeKind::Int}, {"periodic", AttributeKind::Int}}}));
     RETRO_TRY(const std::int64_t size, oneInteger(context, 0, 1LL << 24));
     const std::int64_t period = context.intAttribute("periodic", 1) != 0 ? size : size - 1;
     std::vector<double> values;
@@ -141,7 +137,6 @@ base::Result<double> oneNumber(const BindContext& context, std::size_t slot)
 
 BoundResult bindMelWeightMatrix(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 5, .most = 5, .attributes = {{"output_datatype", AttributeKind::Int}}}));
     MelForm form;
     RETRO_TRY(form.bands, oneInteger(context, 0, 1LL << 16));
     RETRO_TRY(form.length, oneInteger(context, 1, 1LL << 20));
@@ -172,15 +167,11 @@ BoundResult bindMelWeightMatrix(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> windowFunctionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "HannWindow", 17, 0, "no relevance", false, bindHann},
-        OperatorDeclaration{"", "HammingWindow", 17, 0, "no relevance", false, bindHamming},
-        OperatorDeclaration{"", "BlackmanWindow", 17, 0, "no relevance", false, bindBlackman},
-        OperatorDeclaration{"", "MelWeightMatrix", 17, 0, "no relevance", false, bindMelWeightMatrix},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kWindowFunctionOperators{
+    {"", "HannWindow", 17, 0, "no relevance", false, bindHann},
+    {"", "HammingWindow", 17, 0, "no relevance", false, bindHamming},
+    {"", "BlackmanWindow", 17, 0, "no relevance", false, bindBlackman},
+    {"", "MelWeightMatrix", 17, 0, "no relevance", false, bindMelWeightMatrix},
+};
 
 } // namespace retro::ops

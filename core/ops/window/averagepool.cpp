@@ -134,9 +134,7 @@ private:
 
 BoundResult bindAveragePool(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context, {.types = OperandTypes::Floats,
-                  .attributes = {{"kernel_shape", AttributeKind::Ints}, {"count_include_pad", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const auto axes, poolWindows(context));
     RETRO_TRY(Shape shape, pooledShape(context, axes));
     const TensorType& x = firstType(context);
@@ -146,7 +144,7 @@ BoundResult bindAveragePool(const BindContext& context)
 
 BoundResult bindGlobalAveragePool(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     RETRO_TRY(GlobalWindow all, globalWindow(context));
     if (all.axis.image == 0) {
@@ -157,13 +155,9 @@ BoundResult bindGlobalAveragePool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> averagePoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "AveragePool", 1, 0, "average pool", true, bindAveragePool},
-        OperatorDeclaration{"", "GlobalAveragePool", 1, 0, "average pool", true, bindGlobalAveragePool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kAveragePoolOperators{
+    {"", "AveragePool", 1, 0, "average pool", true, bindAveragePool},
+    {"", "GlobalAveragePool", 1, 0, "average pool", true, bindGlobalAveragePool},
+};
 
 } // namespace retro::ops

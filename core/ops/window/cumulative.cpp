@@ -8,8 +8,6 @@
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/linearoperands.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -159,9 +157,6 @@ private:
 template <class O>
 BoundResult bindCumulative(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.least = 2, .most = 2, .attributes = {{"exclusive", AttributeKind::Int}, {"reverse", AttributeKind::Int}}}));
     const TensorType& operand = firstType(context);
     if (operand.dtype == DType::Bool) {
         return context.error("the operand is bool, but must be a number; insert a Cast");
@@ -177,13 +172,9 @@ BoundResult bindCumulative(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> cumulativeDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "CumProd", 26, 0, "function", true, bindCumulative<CumulativeProduct>},
-        OperatorDeclaration{"", "CumSum", 11, 0, "function", true, bindCumulative<CumulativeSum>},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kCumulativeOperators{
+    {"", "CumProd", 26, 0, "function", true, bindCumulative<CumulativeProduct>},
+    {"", "CumSum", 11, 0, "function", true, bindCumulative<CumulativeSum>},
+};
 
 } // namespace retro::ops

@@ -153,7 +153,6 @@ private:
 base::Result<double> powerOf(const BindContext& context)
 {
     const bool isFloat = context.node.opset < 2;
-    RETRO_CHECK(expectAttributes(context, {{"p", isFloat ? AttributeKind::Float : AttributeKind::Int}}));
     const double p = isFloat ? context.floatAttribute("p", 2) : static_cast<double>(context.intAttribute("p", 2));
     if (!(p >= 1)) {
         return context.error(fmt::format("p is {}, but must be at least 1", p));
@@ -163,8 +162,7 @@ base::Result<double> powerOf(const BindContext& context)
 
 BoundResult bindLpPool(const BindContext& context)
 {
-    RETRO_CHECK(
-        expect(context, {.types = OperandTypes::Floats, .attributes = {{"kernel_shape", AttributeKind::Ints}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const double p, powerOf(context));
     RETRO_TRY(const auto axes, poolWindows(context));
     RETRO_TRY(Shape shape, pooledShape(context, axes));
@@ -174,7 +172,7 @@ BoundResult bindLpPool(const BindContext& context)
 
 BoundResult bindGlobalLpPool(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const double p, powerOf(context));
     const TensorType& x = firstType(context);
     RETRO_TRY(GlobalWindow all, globalWindow(context));
@@ -183,13 +181,9 @@ BoundResult bindGlobalLpPool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> lpPoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "LpPool", 1, 0, "function", true, bindLpPool},
-        OperatorDeclaration{"", "GlobalLpPool", 1, 0, "function", true, bindGlobalLpPool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kLpPoolOperators{
+    {"", "LpPool", 1, 0, "function", true, bindLpPool},
+    {"", "GlobalLpPool", 1, 0, "function", true, bindGlobalLpPool},
+};
 
 } // namespace retro::ops

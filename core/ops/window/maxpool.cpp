@@ -196,9 +196,6 @@ base::Result<void> expectPooled(const BindContext& context)
 
 BoundResult bindMaxPool(const BindContext& context)
 {
-    RETRO_CHECK(expect(
-        context,
-        {.outputs = 2, .attributes = {{"kernel_shape", AttributeKind::Ints}, {"storage_order", AttributeKind::Int}}}));
     RETRO_CHECK(expectPooled(context));
     RETRO_TRY(const auto axes, poolWindows(context));
     RETRO_TRY(const Shape shape, pooledShape(context, axes));
@@ -212,7 +209,7 @@ BoundResult bindMaxPool(const BindContext& context)
 
 BoundResult bindGlobalMaxPool(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const TensorType& x = firstType(context);
     RETRO_TRY(GlobalWindow all, globalWindow(context));
     if (all.axis.image == 0) {
@@ -224,13 +221,9 @@ BoundResult bindGlobalMaxPool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> maxPoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MaxPool", 1, 0, "max pool", true, bindMaxPool},
-        OperatorDeclaration{"", "GlobalMaxPool", 1, 0, "max pool", true, bindGlobalMaxPool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMaxPoolOperators{
+    {"", "MaxPool", 1, 0, "max pool", true, bindMaxPool},
+    {"", "GlobalMaxPool", 1, 0, "max pool", true, bindGlobalMaxPool},
+};
 
 } // namespace retro::ops

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::ops
 {
@@ -114,7 +113,6 @@ base::Result<Shape> impliedShape(const BindContext& context)
 
 BoundResult bindMaxUnpool(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 3, .attributes = {{"kernel_shape", AttributeKind::Ints}}}));
     const TensorType& x = firstType(context);
     const TensorType& indices = context.operandTypes[1];
     if ((x.dtype != tensor::DType::Float32 && x.dtype != tensor::DType::Float64) ||
@@ -140,12 +138,8 @@ BoundResult bindMaxUnpool(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> maxUnpoolDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "MaxUnpool", 9, 0, "shape map", true, bindMaxUnpool},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kMaxUnpoolOperators{
+    {"", "MaxUnpool", 9, 0, "shape map", true, bindMaxUnpool},
+};
 
 } // namespace retro::ops

@@ -7,8 +7,6 @@
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/window/reducebind.h"
 
-#include <array>
-
 namespace retro::ops
 {
 
@@ -19,11 +17,7 @@ using tensor::Shape;
 
 struct Ratio
 {
-    template <class T>
-    static T value(T x, T y, RowParameters)
-    {
-        return x / y;
-    }
+    static auto value(auto x, auto y, RowParameters) { return x / y; }
 };
 
 /// Sum or mean over axes.
@@ -92,13 +86,9 @@ BoundResult bindReduceMean(const BindContext& context) { return bindReduction(co
 
 } // namespace
 
-std::span<const OperatorDeclaration> reduceDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "ReduceSum", 1, 0, "reduction", true, bindReduceSum},
-        OperatorDeclaration{"", "ReduceMean", 1, 0, "reduction", true, bindReduceMean},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kReduceOperators{
+    {"", "ReduceSum", 1, 0, "reduction", true, bindReduceSum},
+    {"", "ReduceMean", 1, 0, "reduction", true, bindReduceMean},
+};
 
 } // namespace retro::ops

@@ -41,9 +41,6 @@ Shape reducedShape(const Shape& operand, const std::vector<std::size_t>& axes, b
 
 base::Result<ReducePlan> reducePlan(const BindContext& context, std::int64_t operandSince)
 {
-    RETRO_CHECK(expect(
-        context, {.most = context.node.opset >= operandSince ? 2U : 1U,
-                  .attributes = {{"keepdims", AttributeKind::Int}, {"noop_with_empty_axes", AttributeKind::Int}}}));
     RETRO_TRY(auto axes, reducedAxes(context, operandSince));
     Shape shape = reducedShape(firstType(context).shape, axes, context.intAttribute("keepdims", 1) != 0);
     return ReducePlan{std::move(axes), std::move(shape)};

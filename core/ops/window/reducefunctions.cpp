@@ -12,7 +12,6 @@
 #include "core/ops/window/rowwindows.h"
 #include "core/ops/windowsums.h"
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -321,19 +320,15 @@ BoundResult bindExtreme(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> reduceFunctionDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "ReduceL1", 1, 0, "function", true, bindFunction<L1, 1>},
-        OperatorDeclaration{"", "ReduceL2", 1, 0, "function", true, bindFunction<L2, 1>},
-        OperatorDeclaration{"", "ReduceLogSum", 1, 0, "function", true, bindFunction<LogSum, 1>},
-        OperatorDeclaration{"", "ReduceLogSumExp", 1, 0, "function", true, bindFunction<LogSumExp, 1>},
-        OperatorDeclaration{"", "ReduceMax", 1, 0, "max pool", true, bindExtreme<true>},
-        OperatorDeclaration{"", "ReduceMin", 1, 0, "max pool", true, bindExtreme<false>},
-        OperatorDeclaration{"", "ReduceProd", 1, 0, "function", true, bindFunction<ProductOf, 0>},
-        OperatorDeclaration{"", "ReduceSumSquare", 1, 0, "function", true, bindFunction<SumSquare, 2>},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kReduceFunctionOperators{
+    {"", "ReduceL1", 1, 0, "function", true, bindFunction<L1, 1>},
+    {"", "ReduceL2", 1, 0, "function", true, bindFunction<L2, 1>},
+    {"", "ReduceLogSum", 1, 0, "function", true, bindFunction<LogSum, 1>},
+    {"", "ReduceLogSumExp", 1, 0, "function", true, bindFunction<LogSumExp, 1>},
+    {"", "ReduceMax", 1, 0, "max pool", true, bindExtreme<true>},
+    {"", "ReduceMin", 1, 0, "max pool", true, bindExtreme<false>},
+    {"", "ReduceProd", 1, 0, "function", true, bindFunction<ProductOf, 0>},
+    {"", "ReduceSumSquare", 1, 0, "function", true, bindFunction<SumSquare, 2>},
+};
 
 } // namespace retro::ops

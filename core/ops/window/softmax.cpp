@@ -10,7 +10,6 @@
 #include "core/ops/reference/sum.h"
 #include "core/ops/threads.h"
 
-#include <array>
 #include <cmath>
 
 namespace retro::ops
@@ -129,7 +128,7 @@ private:
 };
 
 /// Constant almost everywhere, so it passes no relevance.
-class HardmaxOver final : public BoundOperator
+class HardmaxOver final : public PassiveOperator
 {
 public:
     HardmaxOver(const TensorType& type, std::vector<std::size_t> axes) : m_rows(type.shape, std::move(axes))
@@ -141,8 +140,6 @@ public:
     {
         return {m_rows.map(operands[0], {hardmaxRow<float>, hardmaxRow<double>})};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
     RowAxes m_rows;
@@ -150,7 +147,7 @@ private:
 
 base::Result<std::vector<std::size_t>> rowAxes(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"axis", AttributeKind::Int}}}));
+    RETRO_CHECK(expect(context, OperandTypes::Floats));
     const std::size_t rank = firstType(context).shape.size();
     const bool flattens = context.node.opset < 13;
     RETRO_TRY(const std::size_t first, axisWithin(context, context.intAttribute("axis", flattens ? 1 : -1), rank));
@@ -176,14 +173,10 @@ BoundResult bindHardmax(const BindContext& context)
 
 } // namespace
 
-std::span<const OperatorDeclaration> softmaxDeclarations()
-{
-    static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Hardmax", 1, 0, "no relevance", false, bindHardmax},
-        OperatorDeclaration{"", "LogSoftmax", 1, 0, "softmax", true, bindSoftmax<true>},
-        OperatorDeclaration{"", "Softmax", 1, 0, "softmax", true, bindSoftmax<false>},
-    };
-    return kDeclarations;
-}
+const OperatorFamily kSoftmaxOperators{
+    {"", "Hardmax", 1, 0, "no relevance", false, bindHardmax},
+    {"", "LogSoftmax", 1, 0, "softmax", true, bindSoftmax<true>},
+    {"", "Softmax", 1, 0, "softmax", true, bindSoftmax<false>},
+};
 
 } // namespace retro::ops

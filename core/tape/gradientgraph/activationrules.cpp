@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations and elementary functions that the first list has not, limits and extremes.
 #include "core/ops/numbertypes.h"
-#include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/formula.h"
 
-#include <array>
 #include <numbers>
 
 namespace retro::tape
@@ -12,153 +11,72 @@ namespace retro::tape
 namespace
 {
 
-/// Short words for formulas.
-struct Formula
-{
-    EmitSite& site;
-    ValueId x = site.operands[0];
-    ValueId y = site.outputs[0];
-    ValueId up = site.up();
+Term elu(const Formula& f) { return f.up * f.pick(f.x.isAbove(0), 1, f.y + f.number("alpha", 1)); }
 
-    [[nodiscard]] ValueId of(std::string_view op, ValueId a) const { return site.emit.node(op, {a}); }
-    [[nodiscard]] ValueId number(double value) const { return site.emit.scalar(value); }
-    [[nodiscard]] ValueId add(ValueId a, ValueId b) const { return site.emit.node("Add", {a, b}); }
-    [[nodiscard]] ValueId sub(ValueId a, ValueId b) const { return site.emit.node("Sub", {a, b}); }
-    [[nodiscard]] ValueId mul(ValueId a, ValueId b) const { return site.emit.node("Mul", {a, b}); }
-    [[nodiscard]] ValueId div(ValueId a, ValueId b) const { return site.emit.node("Div", {a, b}); }
-    [[nodiscard]] ValueId isAbove(ValueId a, double limit) const
-    {
-        return site.emit.node("Greater", {a, number(limit)});
-    }
-    [[nodiscard]] ValueId isBelow(ValueId a, double limit) const { return site.emit.node("Less", {a, number(limit)}); }
-    [[nodiscard]] ValueId pick(ValueId condition, ValueId yes, ValueId no) const
-    {
-        return site.emit.node("Where", {condition, yes, no});
-    }
-    [[nodiscard]] EmittedParts times(ValueId slope) const { return {mul(up, slope)}; }
-};
-
-EmittedParts elu(EmitSite& site)
+Term selu(const Formula& f)
 {
-    const Formula f{site};
-    return f.times(f.pick(f.isAbove(f.x, 0), f.number(1), f.add(f.y, f.number(site.number("alpha", 1)))));
+    const double alpha = f.number("alpha", 1.67326319217681884765625);
+    const double gamma = f.number("gamma", 1.05070102214813232421875);
+    return f.up * f.pick(f.x.isAbove(0), gamma, f.y + alpha * gamma);
 }
 
-EmittedParts selu(EmitSite& site)
+Term celu(const Formula& f)
 {
-    const Formula f{site};
-    const double alpha = site.number("alpha", 1.67326319217681884765625);
-    const double gamma = site.number("gamma", 1.05070102214813232421875);
-    return f.times(f.pick(f.isAbove(f.x, 0), f.number(gamma), f.add(f.y, f.number(alpha * gamma))));
+    const Term scaled = f.x / f.number("alpha", 1);
+    return f.up * f.pick(f.x.isAbove(0), 1, scaled.of("Exp"));
 }
 
-EmittedParts celu(EmitSite& site)
+Term hardSigmoid(const Formula& f)
 {
-    const Formula f{site};
-    const ValueId scaled = f.div(f.x, f.number(site.number("alpha", 1)));
-    return f.times(f.pick(f.isAbove(f.x, 0), f.number(1), f.of("Exp", scaled)));
-}
-
-EmittedParts hardSigmoid(EmitSite& site)
-{
-    const Formula f{site};
-    const ValueId isInside = site.emit.node("And", {f.isAbove(f.y, 0), f.isBelow(f.y, 1)});
-    return f.times(f.pick(isInside, f.number(site.number("alpha", 0.2)), f.number(0)));
+    const Term isInside = f.y.isAbove(0).with("And", f.y.isBelow(1));
+    return f.up * f.pick(isInside, f.number("alpha", 0.2), 0);
 }
 
 /// x · clip(x/6 + ½, 0, 1).
-EmittedParts hardSwish(EmitSite& site)
+Term hardSwish(const Formula& f)
 {
-    const Formula f{site};
-    const ValueId middle = f.add(f.div(f.x, f.number(3)), f.number(0.5));
-    const ValueId right = f.pick(f.isBelow(f.x, 3), middle, f.number(1));
-    return f.times(f.pick(f.isAbove(f.x, -3), right, f.number(0)));
+    const Term right = f.pick(f.x.isBelow(3), f.x / 3 + 0.5, f.x.number(1));
+    return f.up * f.pick(f.x.isAbove(-3), right, 0);
 }
 
-EmittedParts softsign(EmitSite& site)
+Term softsign(const Formula& f)
 {
-    const Formula f{site};
-    const ValueId base = f.add(f.number(1), f.of("Abs", f.x));
-    return {f.div(f.up, f.mul(base, base))};
-}
-
-EmittedParts thresholded(EmitSite& site)
-{
-    const Formula f{site};
-    return {f.pick(f.isAbove(f.x, site.number("alpha", 1)), f.up, f.number(0))};
+    const Term base = 1 + f.x.of("Abs");
+    return f.up / (base * base);
 }
 
 /// x · tanh(softplus(x)).
-EmittedParts mish(EmitSite& site)
+Term mish(const Formula& f)
 {
-    const Formula f{site};
-    const ValueId t = f.of("Tanh", f.of("Softplus", f.x));
-    const ValueId rest = f.mul(f.mul(f.x, f.of("Sigmoid", f.x)), f.sub(f.number(1), f.mul(t, t)));
-    return f.times(f.add(t, rest));
+    const Term t = f.x.of("Softplus").of("Tanh");
+    return f.up * (t + f.x * f.x.of("Sigmoid") * (1 - t * t));
 }
 
 /// x · σ(αx).
-EmittedParts swish(EmitSite& site)
+Term swish(const Formula& f)
 {
-    const Formula f{site};
-    const ValueId scaled = f.mul(f.x, f.number(site.number("alpha", 1)));
-    const ValueId gate = f.of("Sigmoid", scaled);
-    return f.times(f.add(gate, f.mul(f.mul(scaled, gate), f.sub(f.number(1), gate))));
+    const Term scaled = f.x * f.number("alpha", 1);
+    const Term gate = scaled.of("Sigmoid");
+    return f.up * (gate + scaled * gate * (1 - gate));
 }
 
 /// x · Φ(x), or its form with tanh.
-EmittedParts gelu(EmitSite& site)
+Term gelu(const Formula& f)
 {
-    const Formula f{site};
-    const ValueId half = f.number(0.5);
-    const ValueId square = f.mul(f.x, f.x);
-    if (site.text("approximate", "none") == "none") {
-        const ValueId scaled = f.mul(f.x, f.number(std::numbers::sqrt2 / 2));
-        const ValueId share = f.mul(half, f.add(f.number(1), f.of("Erf", scaled)));
-        const ValueId bell = f.of("Exp", f.mul(square, f.number(-0.5)));
-        const double density = std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2;
-        return f.times(f.add(share, f.mul(f.mul(f.x, bell), f.number(density))));
+    const Term square = f.x * f.x;
+    if (f.site.text("approximate", "none") == "none") {
+        const Term share = 0.5 * (1 + (f.x * (std::numbers::sqrt2 / 2)).of("Erf"));
+        const Term bell = (square * -0.5).of("Exp");
+        return f.up * (share + f.x * bell * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2));
     }
     const double factor = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    const ValueId inner = f.mul(f.mul(f.x, f.number(factor)), f.add(f.number(1), f.mul(square, f.number(0.044715))));
-    const ValueId t = f.of("Tanh", inner);
-    const ValueId slope = f.mul(f.number(factor), f.add(f.number(1), f.mul(square, f.number(3 * 0.044715))));
-    const ValueId bent = f.mul(f.mul(f.mul(f.x, half), f.sub(f.number(1), f.mul(t, t))), slope);
-    return f.times(f.add(f.mul(half, f.add(f.number(1), t)), bent));
+    const Term t = (f.x * factor * (1 + square * 0.044715)).of("Tanh");
+    const Term slope = factor * (1 + square * (3 * 0.044715));
+    return f.up * (0.5 * (1 + t) + f.x * 0.5 * (1 - t * t) * slope);
 }
 
-EmittedParts tangent(EmitSite& site)
-{
-    const Formula f{site};
-    return f.times(f.add(f.number(1), f.mul(f.y, f.y)));
-}
-
-EmittedParts hyperbolicSine(EmitSite& site)
-{
-    const Formula f{site};
-    return f.times(f.of("Cosh", f.x));
-}
-
-EmittedParts hyperbolicCosine(EmitSite& site)
-{
-    const Formula f{site};
-    return f.times(f.of("Sinh", f.x));
-}
-
-/// up / (a + b·x²), or its square root.
-EmittedParts overQuadratic(EmitSite& site, double a, double b, bool hasRoot)
-{
-    const Formula f{site};
-    const ValueId base = f.add(f.number(a), f.mul(f.number(b), f.mul(f.x, f.x)));
-    return {f.div(f.up, hasRoot ? f.of("Sqrt", base) : base)};
-}
-
-EmittedParts arcSine(EmitSite& site) { return overQuadratic(site, 1, -1, true); }
-EmittedParts arcCosine(EmitSite& site) { return {site.emit.node("Neg", {overQuadratic(site, 1, -1, true)[0]})}; }
-EmittedParts arcTangent(EmitSite& site) { return overQuadratic(site, 1, 1, false); }
-EmittedParts areaSine(EmitSite& site) { return overQuadratic(site, 1, 1, true); }
-EmittedParts areaCosine(EmitSite& site) { return overQuadratic(site, -1, 1, true); }
-EmittedParts areaTangent(EmitSite& site) { return overQuadratic(site, 1, -1, false); }
+/// a + b·x².
+Term quadratic(const Formula& f, double a, double b) { return a + b * (f.x * f.x); }
 
 std::string constantBounds(const EmitSite& site)
 {
@@ -170,12 +88,12 @@ EmittedParts clip(EmitSite& site)
 {
     const Formula f{site};
     EmittedParts parts(site.operands.size());
-    ValueId part = f.up;
+    Term part = f.up;
     const auto cut = [&](std::size_t slot, std::string_view name, std::string_view comparison) {
         const bool isAttribute = site.node.opset < 11 && site.node.attributes.contains(name);
         if (site.has(slot) || isAttribute) {
-            const ValueId bound = site.has(slot) ? site.operands[slot] : f.number(site.number(name, 0));
-            part = f.pick(site.emit.node(comparison, {f.x, bound}), f.number(0), part);
+            const Term bound = site.has(slot) ? Term(site.emit, site.operands[slot]) : f.x.number(site.number(name, 0));
+            part = f.pick(f.x.with(comparison, bound), 0, part);
         }
     };
     cut(1, "min", "Less");
@@ -188,12 +106,12 @@ EmittedParts prelu(EmitSite& site)
 {
     const Formula f{site};
     EmittedParts parts(2);
-    const ValueId isNegative = f.isBelow(f.x, 0);
+    const Term isNegative = f.x.isBelow(0);
     if (site.wants(0)) {
-        parts[0] = f.pick(isNegative, f.mul(f.up, site.operands[1]), f.up);
+        parts[0] = f.pick(isNegative, f.up * Term(site.emit, site.operands[1]), f.up);
     }
     if (site.wants(1)) {
-        const ValueId part = f.pick(isNegative, f.mul(f.up, f.x), f.number(0));
+        const Term part = f.pick(isNegative, f.up * f.x, 0);
         parts[1] = site.emit.sumTo(part, site.outputShape(), site.shape(1));
     }
     return parts;
@@ -203,7 +121,7 @@ EmittedParts mean(EmitSite& site)
 {
     const Formula f{site};
     EmittedParts parts(site.operands.size());
-    const ValueId share = f.mul(f.up, f.number(1 / static_cast<double>(parts.size())));
+    const Term share = f.up * (1 / static_cast<double>(parts.size()));
     for (std::size_t slot = 0; slot < parts.size(); ++slot) {
         parts[slot] = site.wants(slot) ? site.emit.sumTo(share, site.outputShape(), site.shape(slot)) : ValueId();
     }
@@ -222,13 +140,13 @@ EmittedParts extreme(EmitSite& site)
 {
     const Formula f{site};
     EmittedParts parts(site.operands.size());
-    ValueId left = f.up;
+    Term left = f.up;
     for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-        const ValueId isOwn = site.emit.node("Equal", {site.operands[slot], f.y});
+        const Term isOwn = Term(site.emit, site.operands[slot]).with("Equal", f.y);
         if (site.wants(slot)) {
-            parts[slot] = site.emit.sumTo(f.pick(isOwn, left, f.number(0)), site.outputShape(), site.shape(slot));
+            parts[slot] = site.emit.sumTo(f.pick(isOwn, left, 0), site.outputShape(), site.shape(slot));
         }
-        left = f.pick(isOwn, f.number(0), left);
+        left = f.pick(isOwn, 0, left);
     }
     return parts;
 }
@@ -243,37 +161,36 @@ EmittedParts castBack(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kActivationRules{
-    EmitRule{"Acos", never, arcCosine},
-    EmitRule{"Acosh", never, areaCosine},
-    EmitRule{"Asin", never, arcSine},
-    EmitRule{"Asinh", never, areaSine},
-    EmitRule{"Atan", never, arcTangent},
-    EmitRule{"Atanh", never, areaTangent},
-    EmitRule{"Cast", never, castBack},
-    EmitRule{"CastLike", never, castBack, 1},
-    EmitRule{"Celu", never, celu},
-    EmitRule{"Clip", constantBounds, clip},
-    EmitRule{"Cosh", never, hyperbolicCosine},
-    EmitRule{"Elu", never, elu},
-    EmitRule{"Gelu", never, gelu},
-    EmitRule{"HardSigmoid", never, hardSigmoid},
-    EmitRule{"HardSwish", never, hardSwish},
-    EmitRule{"Max", comparesFloats, extreme},
-    EmitRule{"Mean", never, mean},
-    EmitRule{"Min", comparesFloats, extreme},
-    EmitRule{"Mish", never, mish},
-    EmitRule{"PRelu", never, prelu},
-    EmitRule{"Selu", never, selu},
-    EmitRule{"Sinh", never, hyperbolicSine},
-    EmitRule{"Softsign", never, softsign},
-    EmitRule{"Swish", never, swish},
-    EmitRule{"Tan", never, tangent},
-    EmitRule{"ThresholdedRelu", never, thresholded},
-};
-
 } // namespace
 
-std::span<const EmitRule> activationRules() { return kActivationRules; }
+const EmitRules kActivationRules{
+    {"Acos", never, byFormula<[](const Formula& f) { return -(f.up / quadratic(f, 1, -1).of("Sqrt")); }>},
+    {"Acosh", never, byFormula<[](const Formula& f) { return f.up / quadratic(f, -1, 1).of("Sqrt"); }>},
+    {"Asin", never, byFormula<[](const Formula& f) { return f.up / quadratic(f, 1, -1).of("Sqrt"); }>},
+    {"Asinh", never, byFormula<[](const Formula& f) { return f.up / quadratic(f, 1, 1).of("Sqrt"); }>},
+    {"Atan", never, byFormula<[](const Formula& f) { return f.up / quadratic(f, 1, 1); }>},
+    {"Atanh", never, byFormula<[](const Formula& f) { return f.up / quadratic(f, 1, -1); }>},
+    {"Cast", never, castBack},
+    {"CastLike", never, castBack, 1},
+    {"Celu", never, byFormula<celu>},
+    {"Clip", constantBounds, clip},
+    {"Cosh", never, byFormula<[](const Formula& f) { return f.up * f.x.of("Sinh"); }>},
+    {"Elu", never, byFormula<elu>},
+    {"Gelu", never, byFormula<gelu>},
+    {"HardSigmoid", never, byFormula<hardSigmoid>},
+    {"HardSwish", never, byFormula<hardSwish>},
+    {"Max", comparesFloats, extreme},
+    {"Mean", never, mean},
+    {"Min", comparesFloats, extreme},
+    {"Mish", never, byFormula<mish>},
+    {"PRelu", never, prelu},
+    {"Selu", never, byFormula<selu>},
+    {"Sinh", never, byFormula<[](const Formula& f) { return f.up * f.x.of("Cosh"); }>},
+    {"Softsign", never, byFormula<softsign>},
+    {"Swish", never, byFormula<swish>},
+    {"Tan", never, byFormula<[](const Formula& f) { return f.up * (1 + f.y * f.y); }>},
+    {"ThresholdedRelu", never,
+     byFormula<[](const Formula& f) { return f.pick(f.x.isAbove(f.number("alpha", 1)), f.up, 0); }>},
+};
 
 } // namespace retro::tape

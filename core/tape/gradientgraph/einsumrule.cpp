@@ -3,7 +3,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace retro::tape
@@ -162,10 +161,8 @@ EmittedParts einsum(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kEinsumRules{EmitRule{"Einsum", plainEquation, einsum}};
-
 } // namespace
 
-std::span<const EmitRule> einsumRules() { return kEinsumRules; }
+const EmitRules kEinsumRules{{"Einsum", plainEquation, einsum}};
 
 } // namespace retro::tape

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/numbertypes.h"
-#include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/formula.h"
 
-#include <array>
 #include <numbers>
 
 namespace retro::tape
@@ -13,17 +12,12 @@ namespace
 
 ValueId times(EmitSite& site, ValueId a, ValueId b) { return site.emit.node("Mul", {a, b}); }
 
-/// 1 − a.
-ValueId oneMinus(EmitSite& site, ValueId a) { return site.emit.node("Sub", {site.emit.scalar(1), a}); }
-
 ValueId isPositive(EmitSite& site, ValueId x) { return site.emit.node("Greater", {x, site.emit.scalar(0)}); }
 
 ValueId pick(EmitSite& site, ValueId condition, ValueId yes, ValueId no)
 {
     return site.emit.node("Where", {condition, yes, no});
 }
-
-EmittedParts pass(EmitSite& site) { return {site.up()}; }
 
 /// At inference; nothing depends on the ratio.
 EmittedParts dropout(EmitSite& site)
@@ -35,74 +29,10 @@ EmittedParts dropout(EmitSite& site)
     return parts;
 }
 
-EmittedParts relu(EmitSite& site)
-{
-    return {pick(site, isPositive(site, site.operands[0]), site.up(), site.emit.scalar(0))};
-}
-
 /// What lies within the threshold is 0 and gets nothing.
-EmittedParts shrink(EmitSite& site)
-{
-    const ValueId size = site.emit.node("Abs", {site.operands[0]});
-    const ValueId passes = site.emit.node("Greater", {size, site.emit.scalar(site.number("lambd", 0.5))});
-    return {pick(site, passes, site.up(), site.emit.scalar(0))};
-}
+Term shrink(const Formula& f) { return f.pick(f.x.of("Abs").isAbove(f.number("lambd", 0.5)), f.up, 0); }
 
-EmittedParts leakyRelu(EmitSite& site)
-{
-    const ValueId slope = site.emit.scalar(site.number("alpha", 0.01));
-    return {pick(site, isPositive(site, site.operands[0]), site.up(), times(site, site.up(), slope))};
-}
-
-EmittedParts sigmoid(EmitSite& site)
-{
-    const ValueId y = site.outputs[0];
-    return {times(site, site.up(), times(site, y, oneMinus(site, y)))};
-}
-
-EmittedParts tanh(EmitSite& site)
-{
-    const ValueId y = site.outputs[0];
-    return {times(site, site.up(), oneMinus(site, times(site, y, y)))};
-}
-
-EmittedParts exponential(EmitSite& site) { return {times(site, site.up(), site.outputs[0])}; }
-
-EmittedParts logarithm(EmitSite& site) { return {site.emit.node("Div", {site.up(), site.operands[0]})}; }
-
-EmittedParts squareRoot(EmitSite& site)
-{
-    return {site.emit.node("Div", {site.up(), times(site, site.emit.scalar(2), site.outputs[0])})};
-}
-
-EmittedParts reciprocal(EmitSite& site)
-{
-    const ValueId y = site.outputs[0];
-    return {site.emit.node("Neg", {times(site, site.up(), times(site, y, y))})};
-}
-
-EmittedParts negate(EmitSite& site) { return {site.emit.node("Neg", {site.up()})}; }
-
-EmittedParts absolute(EmitSite& site) { return {times(site, site.up(), site.emit.node("Sign", {site.operands[0]}))}; }
-
-EmittedParts errorFunction(EmitSite& site)
-{
-    const ValueId x = site.operands[0];
-    const ValueId bell = site.emit.node("Exp", {site.emit.node("Neg", {times(site, x, x)})});
-    return {times(site, site.up(), times(site, site.emit.scalar(2 * std::numbers::inv_sqrtpi), bell))};
-}
-
-EmittedParts softplus(EmitSite& site)
-{
-    return {times(site, site.up(), site.emit.node("Sigmoid", {site.operands[0]}))};
-}
-
-EmittedParts sine(EmitSite& site) { return {times(site, site.up(), site.emit.node("Cos", {site.operands[0]}))}; }
-
-EmittedParts cosine(EmitSite& site)
-{
-    return {site.emit.node("Neg", {times(site, site.up(), site.emit.node("Sin", {site.operands[0]}))})};
-}
+Term errorFunction(const Formula& f) { return f.up * (2 * std::numbers::inv_sqrtpi * (-(f.x * f.x)).of("Exp")); }
 
 /// Undoes broadcasting of the part of a slot.
 ValueId toOperand(EmitSite& site, ValueId part, std::size_t slot)
@@ -248,36 +178,35 @@ std::string notTraining(const EmitSite& site)
     return site.has(2) ? "it has a training mode; export the model for inference" : "";
 }
 
-constexpr std::array kElementWiseRules{
-    EmitRule{"Abs", never, absolute},
-    EmitRule{"Add", never, sum},
-    EmitRule{"Cos", never, cosine},
-    EmitRule{"Div", never, quotient},
-    EmitRule{"Dropout", notTraining, dropout},
-    EmitRule{"Erf", never, errorFunction},
-    EmitRule{"Exp", never, exponential},
-    EmitRule{"Identity", never, pass},
-    EmitRule{"LeakyRelu", never, leakyRelu},
-    EmitRule{"Log", never, logarithm},
-    EmitRule{"Mod", never, remainder},
-    EmitRule{"Mul", never, product},
-    EmitRule{"Neg", never, negate},
-    EmitRule{"Pow", never, power},
-    EmitRule{"Reciprocal", never, reciprocal},
-    EmitRule{"Relu", never, relu},
-    EmitRule{"Shrink", never, shrink},
-    EmitRule{"Sigmoid", never, sigmoid},
-    EmitRule{"Sin", never, sine},
-    EmitRule{"Softplus", never, softplus},
-    EmitRule{"Sqrt", never, squareRoot},
-    EmitRule{"Sub", never, difference},
-    EmitRule{"Sum", never, sum},
-    EmitRule{"Tanh", never, tanh},
-    EmitRule{"Where", never, where},
-};
-
 } // namespace
 
-std::span<const EmitRule> elementWiseRules() { return kElementWiseRules; }
+const EmitRules kElementWiseRules{
+    {"Abs", never, byFormula<[](const Formula& f) { return f.up * f.x.of("Sign"); }>},
+    {"Add", never, sum},
+    {"Cos", never, byFormula<[](const Formula& f) { return -(f.up * f.x.of("Sin")); }>},
+    {"Div", never, quotient},
+    {"Dropout", notTraining, dropout},
+    {"Erf", never, byFormula<errorFunction>},
+    {"Exp", never, byFormula<[](const Formula& f) { return f.up * f.y; }>},
+    {"Identity", never, byFormula<[](const Formula& f) { return f.up; }>},
+    {"LeakyRelu", never,
+     byFormula<[](const Formula& f) { return f.pick(f.x.isAbove(0), f.up, f.up * f.number("alpha", 0.01)); }>},
+    {"Log", never, byFormula<[](const Formula& f) { return f.up / f.x; }>},
+    {"Mod", never, remainder},
+    {"Mul", never, product},
+    {"Neg", never, byFormula<[](const Formula& f) { return -f.up; }>, kAllSlots, always},
+    {"Pow", never, power},
+    {"Reciprocal", never, byFormula<[](const Formula& f) { return -(f.up * (f.y * f.y)); }>},
+    {"Relu", never, byFormula<[](const Formula& f) { return f.pick(f.x.isAbove(0), f.up, 0); }>},
+    {"Shrink", never, byFormula<shrink>},
+    {"Sigmoid", never, byFormula<[](const Formula& f) { return f.up * (f.y * (1 - f.y)); }>},
+    {"Sin", never, byFormula<[](const Formula& f) { return f.up * f.x.of("Cos"); }>},
+    {"Softplus", never, byFormula<[](const Formula& f) { return f.up * f.x.of("Sigmoid"); }>},
+    {"Sqrt", never, byFormula<[](const Formula& f) { return f.up / (2 * f.y); }>},
+    {"Sub", never, difference},
+    {"Sum", never, sum},
+    {"Tanh", never, byFormula<[](const Formula& f) { return f.up * (1 - f.y * f.y); }>},
+    {"Where", never, where, kAllSlots, always},
+};
 
 } // namespace retro::tape

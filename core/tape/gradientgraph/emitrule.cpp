@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace retro::tape
 {
@@ -48,14 +47,16 @@ std::optional<std::vector<std::int64_t>> EmitSite::known(std::size_t slot) const
 
 std::string never(const EmitSite&) { return {}; }
 
+bool always(const EmitSite&) { return true; }
+
 const EmitRule* findEmitRule(std::string_view op)
 {
-    for (const auto& rules :
-         std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(), resampleRules(), shapeRules(),
-                    padRules(), signalRules(), einsumRules(), indexRules(), selectRules(), reductionRules()}) {
-        const auto at = std::ranges::find(rules, op, &EmitRule::op);
-        if (at != rules.end()) {
-            return &*at;
+    for (const EmitRules* rules :
+         {&kElementWiseRules, &kActivationRules, &kLinearRules, &kWindowRules, &kResampleRules, &kShapeRules,
+          &kPadRules, &kSignalRules, &kEinsumRules, &kIndexRules, &kSelectRules, &kReductionRules}) {
+        const auto* at = std::ranges::find(*rules, op, &EmitRule::op);
+        if (at != rules->end()) {
+            return at;
         }
     }
     return nullptr;

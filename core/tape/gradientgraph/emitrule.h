@@ -3,6 +3,8 @@
 
 #include "core/tape/gradientgraph/emitter.h"
 
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -22,6 +24,8 @@ struct EmitValues
     /// Of MaxPool: the places of its winners as its second output gives them, where they were kept; else the rule finds
     /// them from its operand.
     ValueId winners = {};
+    /// Axes of operands whose extent is known only when the graph runs; none where all are known.
+    std::function<bool(std::size_t slot, std::size_t axis)> isFree = {};
 };
 
 /// The context of a reverse rule that is written as nodes. Slots and outputs are those of the node.
@@ -75,6 +79,8 @@ struct EmitResult
 /// Takes the parts of a rule. Errors (Engine): a wanted slot without a part, by node and slot.
 [[nodiscard]] base::Result<EmitResult> resultOf(const EmitSite& site, const EmittedParts& parts);
 
+inline constexpr std::size_t kAllSlots = std::numeric_limits<std::size_t>::max();
+
 /// A rule, by operator.
 struct EmitRule
 {
@@ -84,7 +90,9 @@ struct EmitRule
     EmittedParts (*emit)(EmitSite&);
     /// This operand slot and those behind it pass no gradient, whatever their type: scales, sizes, an example of a
     /// type.
-    std::size_t firstWithout = std::numeric_limits<std::size_t>::max();
+    std::size_t firstWithout = kAllSlots;
+    /// True where what is written is right whatever the extents of free axes are; null: nowhere.
+    bool (*takesFree)(const EmitSite&) = nullptr;
 };
 
 inline constexpr std::int64_t kBoolType = 9; ///< `to` of Cast: TensorProto.DataType
@@ -95,22 +103,24 @@ inline constexpr std::int64_t kBoolType = 9; ///< `to` of Cast: TensorProto.Data
     return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
-/// A rule that can always be applied.
+/// A rule that can always be applied, and one that takes every free axis.
 [[nodiscard]] std::string never(const EmitSite& site);
+[[nodiscard]] bool always(const EmitSite& site);
 
 /// The rules, one list per family.
-[[nodiscard]] std::span<const EmitRule> elementWiseRules();
-[[nodiscard]] std::span<const EmitRule> activationRules();
-[[nodiscard]] std::span<const EmitRule> linearRules();
-[[nodiscard]] std::span<const EmitRule> windowRules();
-[[nodiscard]] std::span<const EmitRule> resampleRules();
-[[nodiscard]] std::span<const EmitRule> indexRules();
-[[nodiscard]] std::span<const EmitRule> selectRules();
-[[nodiscard]] std::span<const EmitRule> shapeRules();
-[[nodiscard]] std::span<const EmitRule> padRules();
-[[nodiscard]] std::span<const EmitRule> signalRules();
-[[nodiscard]] std::span<const EmitRule> einsumRules();
-[[nodiscard]] std::span<const EmitRule> reductionRules();
+using EmitRules = std::initializer_list<EmitRule>;
+extern const EmitRules kElementWiseRules;
+extern const EmitRules kActivationRules;
+extern const EmitRules kLinearRules;
+extern const EmitRules kWindowRules;
+extern const EmitRules kResampleRules;
+extern const EmitRules kIndexRules;
+extern const EmitRules kSelectRules;
+extern const EmitRules kShapeRules;
+extern const EmitRules kPadRules;
+extern const EmitRules kSignalRules;
+extern const EmitRules kEinsumRules;
+extern const EmitRules kReductionRules;
 
 /// The rule of an operator; null when there is none.
 [[nodiscard]] const EmitRule* findEmitRule(std::string_view op);

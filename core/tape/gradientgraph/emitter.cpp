@@ -71,6 +71,11 @@ ValueId Emitter::filled(const Shape& shape, double value)
     return m_builder.addConstant(nextName(), Tensor::full(m_floatType, shape, value));
 }
 
+ValueId Emitter::filledBy(ValueId shape, double value)
+{
+    return node("ConstantOfShape", {shape}, {{"value", Tensor::full(m_floatType, {1}, value)}});
+}
+
 ValueId Emitter::reshape(ValueId value, const Shape& shape) { return node("Reshape", {value, ints(shape)}); }
 
 ValueId Emitter::reduce(std::string_view op, ValueId value, const std::vector<std::int64_t>& axes)
@@ -84,9 +89,6 @@ ValueId Emitter::reduce(std::string_view op, ValueId value, const std::vector<st
 
 ValueId Emitter::sumTo(ValueId value, const Shape& from, const Shape& to)
 {
-    if (from == to) {
-        return value;
-    }
     const std::size_t more = from.size() - to.size();
     std::vector<std::int64_t> axes;
     for (std::size_t axis = 0; axis < from.size(); ++axis) {
@@ -94,7 +96,13 @@ ValueId Emitter::sumTo(ValueId value, const Shape& from, const Shape& to)
             axes.push_back(static_cast<std::int64_t>(axis));
         }
     }
-    return reshape(axes.empty() ? value : reduce("ReduceSum", value, axes), to);
+    const ValueId sum = axes.empty() ? value : reduce("ReduceSum", value, axes);
+    std::vector<std::int64_t> leading(more);
+    std::iota(leading.begin(), leading.end(), 0);
+    if (leading.empty()) {
+        return sum;
+    }
+    return m_opset < 13 ? node("Squeeze", {sum}, {{"axes", leading}}) : node("Squeeze", {sum, ints(leading)});
 }
 
 ValueId Emitter::alongAxis(ValueId value, const Shape& shape, std::size_t axis, const std::vector<double>& matrix,

@@ -45,10 +45,13 @@ public:
     ValueId scalar(double value);
     /// A filled tensor in the graph's floating type.
     ValueId filled(const tensor::Shape& shape, double value);
+    /// One number in a shape that a value holds, and in the shape of another value.
+    ValueId filledBy(ValueId shape, double value);
+    ValueId filledLike(ValueId like, double value) { return filledBy(node("Shape", {like}), value); }
     ValueId reshape(ValueId value, const tensor::Shape& shape);
     /// ReduceSum or ReduceMean that keeps the axes.
     ValueId reduce(std::string_view op, ValueId value, const std::vector<std::int64_t>& axes);
-    /// Undoes a broadcast from `to` to `from`, the shape of `value`.
+    /// Undoes a broadcast from `from`, the shape of `value`, to `to`; axes that are equal may be free.
     ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to);
     /// The matrix (row-major, rows × extent of the axis) times every line of `value` along one axis.
     ValueId alongAxis(ValueId value, const tensor::Shape& shape, std::size_t axis, const std::vector<double>& matrix,

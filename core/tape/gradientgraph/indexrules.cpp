@@ -3,7 +3,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <set>
 
@@ -244,21 +243,19 @@ EmittedParts cumulativeSum(EmitSite& site)
             {}};
 }
 
-constexpr std::array kIndexRules{
-    EmitRule{"CumSum", never, cumulativeSum},
-    EmitRule{"DepthToSpace", never, depthToSpace},
-    EmitRule{"GatherElements", canAdd, gatherElements},
-    EmitRule{"GatherND", canAdd, gatherNd},
-    EmitRule{"Scatter", oldPlaces, oldScatter},
-    EmitRule{"ScatterElements", plainScatter, scatter},
-    EmitRule{"ScatterND", plainScatter, scatter},
-    EmitRule{"SpaceToDepth", never, spaceToDepth},
-    EmitRule{"Tile", never, tile},
-    EmitRule{"Trilu", never, triangle},
-};
-
 } // namespace
 
-std::span<const EmitRule> indexRules() { return kIndexRules; }
+const EmitRules kIndexRules{
+    {"CumSum", never, cumulativeSum},
+    {"DepthToSpace", never, depthToSpace},
+    {"GatherElements", canAdd, gatherElements},
+    {"GatherND", canAdd, gatherNd},
+    {"Scatter", oldPlaces, oldScatter},
+    {"ScatterElements", plainScatter, scatter},
+    {"ScatterND", plainScatter, scatter},
+    {"SpaceToDepth", never, spaceToDepth},
+    {"Tile", never, tile},
+    {"Trilu", never, triangle, kAllSlots, always},
+};
 
 } // namespace retro::tape

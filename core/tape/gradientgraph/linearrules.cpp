@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
 
-#include <array>
-
 namespace retro::tape
 {
 
@@ -131,14 +129,12 @@ EmittedParts batchNormalization(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kLinearRules{
-    EmitRule{"BatchNormalization", atInference, batchNormalization},
-    EmitRule{"Gemm", never, gemm},
-    EmitRule{"MatMul", never, matMul},
-};
-
 } // namespace
 
-std::span<const EmitRule> linearRules() { return kLinearRules; }
+const EmitRules kLinearRules{
+    {"BatchNormalization", atInference, batchNormalization},
+    {"Gemm", never, gemm},
+    {"MatMul", never, matMul},
+};
 
 } // namespace retro::tape

@@ -3,7 +3,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace retro::tape
@@ -47,6 +46,18 @@ std::string knowsWidths(const EmitSite& site)
     return paddingOf(site) ? "" : "its widths or axes are not known before the run; export it with constant ones";
 }
 
+/// Zeros, or a value that is constant, around axes whose extents are known.
+bool knowsPaddedAxes(const EmitSite& site)
+{
+    const Padding padding = *paddingOf(site);
+    for (std::size_t axis = 0; axis < padding.before.size(); ++axis) {
+        if (site.isFree(0, axis) && (padding.before[axis] != 0 || padding.after[axis] != 0)) {
+            return false;
+        }
+    }
+    return site.text("mode", "constant") == "constant" && !site.wants(2);
+}
+
 /// What was added is cut off, what was cut off comes back as zeros.
 ValueId withoutPadding(EmitSite& site, const Padding& padding)
 {
@@ -55,14 +66,17 @@ ValueId withoutPadding(EmitSite& site, const Padding& padding)
     Widths axes;
     Padding lost;
     for (std::size_t axis = 0; axis < padding.before.size(); ++axis) {
+        lost.before.push_back(std::max<std::int64_t>(-padding.before[axis], 0));
+        lost.after.push_back(std::max<std::int64_t>(-padding.after[axis], 0));
+        if (padding.before[axis] == 0 && padding.after[axis] == 0) {
+            continue;
+        }
         const std::int64_t made = site.outputShape()[axis];
         axes.push_back(static_cast<std::int64_t>(axis));
         starts.push_back(std::clamp<std::int64_t>(padding.before[axis], 0, made));
         ends.push_back(std::max(starts.back(), made - std::max<std::int64_t>(padding.after[axis], 0)));
-        lost.before.push_back(std::max<std::int64_t>(-padding.before[axis], 0));
-        lost.after.push_back(std::max<std::int64_t>(-padding.after[axis], 0));
     }
-    const ValueId inside = site.emit.slice(site.up(), starts, ends, axes);
+    const ValueId inside = axes.empty() ? site.up() : site.emit.slice(site.up(), starts, ends, axes);
     const auto isNothing = [](const Widths& widths) {
         return std::ranges::all_of(widths, [](std::int64_t width) { return width == 0; });
     };
@@ -122,10 +136,8 @@ EmittedParts padding(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kPadRules{EmitRule{"Pad", knowsWidths, padding}};
-
 } // namespace
 
-std::span<const EmitRule> padRules() { return kPadRules; }
+const EmitRules kPadRules{{"Pad", knowsWidths, padding, kAllSlots, knowsPaddedAxes}};
 
 } // namespace retro::tape

@@ -2,7 +2,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace retro::tape
@@ -460,34 +459,32 @@ EmittedParts localResponse(EmitSite& site)
     return {emit.node("Sub", {own, emit.node("Mul", {scaled, overNeighbours(site, shares, true)})})};
 }
 
-constexpr std::array kReductionRules{
-    EmitRule{"GlobalLpPool", never, globalNorm},
-    EmitRule{"GlobalMaxPool", never, globalMax},
-    EmitRule{"GroupNormalization", never, groupNormalization},
-    EmitRule{"InstanceNormalization", never, instanceNormalization},
-    EmitRule{"RMSNormalization", never, rmsNormalization},
-    EmitRule{"LRN", never, localResponse},
-    EmitRule{"LpNormalization", never, unitNorm},
-    EmitRule{"MeanVarianceNormalization", never, meanVarianceNormalization},
-    EmitRule{"ReduceL1", knownAxes, reduceAbsolute},
-    EmitRule{"ReduceL2", knownAxes, reduceLength},
-    EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},
-    EmitRule{"ReduceLogSumExp", knownAxes, reduceLogSumExp},
-    EmitRule{"ReduceMax", knownAxes, reduceMax},
-    EmitRule{"ReduceMin", knownAxes, reduceMin},
-    EmitRule{"ReduceProd", comparesFloatsOnAxes, reduceProduct},
-    EmitRule{"ReduceSumSquare", knownAxes, reduceSquares},
-    EmitRule{"GlobalAveragePool", never, globalAverage},
-    EmitRule{"LayerNormalization", never, layerNormalization},
-    EmitRule{"LogSoftmax", never, logSoftmax},
-    EmitRule{"ReduceMean", knownAxes, reduceMean},
-    EmitRule{"ReduceSum", knownAxes, reduceSum},
-    EmitRule{"SimplifiedLayerNormalization", never, rmsNormalization},
-    EmitRule{"Softmax", never, softmax},
-};
-
 } // namespace
 
-std::span<const EmitRule> reductionRules() { return kReductionRules; }
+const EmitRules kReductionRules{
+    {"GlobalLpPool", never, globalNorm},
+    {"GlobalMaxPool", never, globalMax},
+    {"GroupNormalization", never, groupNormalization},
+    {"InstanceNormalization", never, instanceNormalization},
+    {"RMSNormalization", never, rmsNormalization},
+    {"LRN", never, localResponse},
+    {"LpNormalization", never, unitNorm},
+    {"MeanVarianceNormalization", never, meanVarianceNormalization},
+    {"ReduceL1", knownAxes, reduceAbsolute},
+    {"ReduceL2", knownAxes, reduceLength},
+    {"ReduceLogSum", knownAxes, reduceLogSum},
+    {"ReduceLogSumExp", knownAxes, reduceLogSumExp},
+    {"ReduceMax", knownAxes, reduceMax},
+    {"ReduceMin", knownAxes, reduceMin},
+    {"ReduceProd", comparesFloatsOnAxes, reduceProduct},
+    {"ReduceSumSquare", knownAxes, reduceSquares},
+    {"GlobalAveragePool", never, globalAverage},
+    {"LayerNormalization", never, layerNormalization},
+    {"LogSoftmax", never, logSoftmax},
+    {"ReduceMean", knownAxes, reduceMean},
+    {"ReduceSum", knownAxes, reduceSum},
+    {"SimplifiedLayerNormalization", never, rmsNormalization},
+    {"Softmax", never, softmax},
+};
 
 } // namespace retro::tape

@@ -310,14 +310,12 @@ private:
 
 EmittedParts deformConvolution(EmitSite& site) { return DeformGradient(site).parts(); }
 
-constexpr std::array kResampleRules{
-    EmitRule{"DeformConv", never, deformConvolution},
-    EmitRule{"Resize", hasFixedPlaces, resize, 1},
-    EmitRule{"Upsample", hasFixedPlaces, resize, 1},
-};
-
 } // namespace
 
-std::span<const EmitRule> resampleRules() { return kResampleRules; }
+const EmitRules kResampleRules{
+    {"DeformConv", never, deformConvolution},
+    {"Resize", hasFixedPlaces, resize, 1},
+    {"Upsample", hasFixedPlaces, resize, 1},
+};
 
 } // namespace retro::tape

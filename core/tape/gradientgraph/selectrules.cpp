@@ -3,7 +3,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 namespace retro::tape
@@ -169,16 +168,14 @@ EmittedParts rotatedBack(EmitSite& site)
     return parts;
 }
 
-constexpr std::array kSelectRules{
-    EmitRule{"Compress", countsChosen, compress},
-    EmitRule{"CumProd", knowsAxis, runningProduct},
-    EmitRule{"ReverseSequence", never, reversedSequence},
-    EmitRule{"RotaryEmbedding", rotatesAlone, rotatedBack},
-    EmitRule{"TopK", hasPlaces, largest},
-};
-
 } // namespace
 
-std::span<const EmitRule> selectRules() { return kSelectRules; }
+const EmitRules kSelectRules{
+    {"Compress", countsChosen, compress},
+    {"CumProd", knowsAxis, runningProduct},
+    {"ReverseSequence", never, reversedSequence},
+    {"RotaryEmbedding", rotatesAlone, rotatedBack},
+    {"TopK", hasPlaces, largest},
+};
 
 } // namespace retro::tape

@@ -3,7 +3,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 
@@ -33,6 +32,18 @@ EmittedParts transpose(EmitSite& site)
         inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
     }
     return {site.emit.node("Transpose", {site.up()}, {{"perm", inverse}})};
+}
+
+/// No operand has a free extent along the axis.
+bool hasKnownAxis(const EmitSite& site)
+{
+    const std::size_t axis = axisOf(site.integer("axis", 0), site.shape(0).size());
+    for (std::size_t slot = 0; slot < site.node.inputs.size(); ++slot) {
+        if (site.isFree(slot, axis)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 ValueId sliced(EmitSite& site, ValueId value, const Ints& starts, const Ints& ends, const Ints& axes)
@@ -66,7 +77,10 @@ EmittedParts split(EmitSite& site)
 {
     std::vector<ValueId> all;
     for (std::size_t k = 0; k < site.outputs.size(); ++k) {
-        all.push_back(site.upstream[k].isValid() ? site.upstream[k] : site.emit.filled(site.outputShape(k), 0));
+        const auto zeros = [&] {
+            return site.isFree ? site.emit.filledLike(site.outputs[k], 0) : site.emit.filled(site.outputShape(k), 0);
+        };
+        all.push_back(site.upstream[k].isValid() ? site.upstream[k] : zeros());
     }
     EmittedParts parts(site.operands.size());
     parts[0] = site.emit.node("Concat", std::move(all), {{"axis", site.integer("axis", 0)}});
@@ -80,6 +94,23 @@ std::string plainSlice(const EmitSite& site)
         site.known(1) && site.known(2) && (!site.has(3) || site.known(3)) && (!site.has(4) || site.known(4));
     return site.node.opset < 10 || isKnown ? ""
                                            : "its bounds are not known before the run; export it with constant bounds";
+}
+
+Ints slicedAxes(const EmitSite& site)
+{
+    const bool isOld = site.node.opset < 10;
+    Ints axes((isOld ? site.integers("starts", {}) : *site.known(1)).size());
+    std::iota(axes.begin(), axes.end(), 0);
+    return isOld ? site.integers("axes", axes) : site.known(3).value_or(axes);
+}
+
+/// Steps of 1 along axes whose extents are known.
+bool knowsSlicedAxes(const EmitSite& site)
+{
+    const Ints steps = site.known(4).value_or(Ints());
+    const auto isFree = [&](std::int64_t axis) { return site.isFree(0, axisOf(axis, site.shape(0).size())); };
+    return std::ranges::none_of(slicedAxes(site), isFree) &&
+           std::ranges::all_of(steps, [](std::int64_t step) { return step == 1; });
 }
 
 /// Elements that a step passed over come back as zeros, a line that ran backwards is turned round; `shape` and `start`
@@ -114,9 +145,7 @@ EmittedParts slice(EmitSite& site)
     const tensor::Shape& shape = site.shape(0);
     const bool isOld = site.node.opset < 10;
     const Ints starts = isOld ? site.integers("starts", {}) : *site.known(1);
-    Ints axes(starts.size());
-    std::iota(axes.begin(), axes.end(), 0);
-    axes = isOld ? site.integers("axes", axes) : site.known(3).value_or(axes);
+    const Ints axes = slicedAxes(site);
     const Ints steps = site.known(4).value_or(Ints(starts.size(), 1));
     Ints before(shape.size(), 0);
     Ints after(shape.size(), 0);
@@ -227,22 +256,20 @@ EmittedParts gather(EmitSite& site)
 
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
-constexpr std::array kShapeRules{
-    EmitRule{"Gather", never, gather},
-    EmitRule{"Concat", never, concat},
-    EmitRule{"Expand", never, expand},
-    EmitRule{"Flatten", never, reshape},
-    EmitRule{"Reshape", never, reshape},
-    EmitRule{"Slice", plainSlice, slice},
-    EmitRule{"Split", never, split},
-    EmitRule{"Squeeze", never, reshape},
-    EmitRule{"Transpose", never, transpose},
-    EmitRule{"Unsqueeze", never, reshape},
-    EmitRule{"CenterCropPad", never, centreCropPad},
-};
-
 } // namespace
 
-std::span<const EmitRule> shapeRules() { return kShapeRules; }
+const EmitRules kShapeRules{
+    {"Gather", never, gather},
+    {"Concat", never, concat, kAllSlots, hasKnownAxis},
+    {"Expand", never, expand, kAllSlots, always},
+    {"Flatten", never, reshape},
+    {"Reshape", never, reshape},
+    {"Slice", plainSlice, slice, kAllSlots, knowsSlicedAxes},
+    {"Split", never, split, kAllSlots, always},
+    {"Squeeze", never, reshape},
+    {"Transpose", never, transpose, kAllSlots, always},
+    {"Unsqueeze", never, reshape},
+    {"CenterCropPad", never, centreCropPad},
+};
 
 } // namespace retro::tape

@@ -81,13 +81,9 @@ EmittedParts transformOfFrames(EmitSite& site)
 
 } // namespace
 
-std::span<const EmitRule> signalRules()
-{
-    static constexpr std::array kRules{
-        EmitRule{"DFT", never, transform, 1},
-        EmitRule{"STFT", hasFixedWindow, transformOfFrames},
-    };
-    return kRules;
-}
+const EmitRules kSignalRules{
+    {"DFT", never, transform},
+    {"STFT", hasFixedWindow, transformOfFrames},
+};
 
 } // namespace retro::tape

@@ -3,7 +3,6 @@
 #include "core/tape/gradientgraph/windowgeometry.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace retro::tape
@@ -197,16 +196,14 @@ EmittedParts maxPool(EmitSite& site)
     return {site.emit.reshape(sum, site.shape(0))};
 }
 
-constexpr std::array kWindowRules{
-    EmitRule{"AveragePool", never, averagePool},
-    EmitRule{"Conv", never, convolution},
-    EmitRule{"ConvTranspose", plainTransposed, transposedConvolution},
-    EmitRule{"LpPool", hasSign, normPool},
-    EmitRule{"MaxPool", countsByRows, maxPool},
-};
-
 } // namespace
 
-std::span<const EmitRule> windowRules() { return kWindowRules; }
+const EmitRules kWindowRules{
+    {"AveragePool", never, averagePool},
+    {"Conv", never, convolution},
+    {"ConvTranspose", plainTransposed, transposedConvolution},
+    {"LpPool", hasSign, normPool},
+    {"MaxPool", countsByRows, maxPool},
+};
 
 } // namespace retro::tape
