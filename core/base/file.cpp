@@ -144,14 +144,7 @@ Result<fs::path> placeOf(const fs::path& path)
 
 Result<int> openToRead(const fs::path& path)
 {
-    std::error_code ec;
-    const fs::file_status status = fs::status(path, ec);
-    if (!fs::exists(status)) {
-        return inputError("there is no such file; check the path", path.string());
-    }
-    if (!fs::is_regular_file(status)) {
-        return inputError("this is not a file (a folder or a device); name a file", path.string());
-    }
+    RETRO_CHECK(checkIsFile(path));
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // never waits for a pipe
     if (descriptor < 0) {
         return inputError("the file cannot be opened: " + reason(), path.string());
@@ -160,6 +153,24 @@ Result<int> openToRead(const fs::path& path)
 }
 
 } // namespace
+
+Result<void> checkIsFile(const fs::path& path)
+{
+    std::error_code ec;
+    const fs::file_status status = fs::status(path, ec);
+    if (path == "-" && !fs::exists(status)) {
+        return inputError("standard input is not read; write it into a file whose ending says its kind and name that "
+                          "file",
+                          "-");
+    }
+    if (!fs::exists(status)) {
+        return inputError("there is no such file; check the path", path.string());
+    }
+    if (!fs::is_regular_file(status)) {
+        return inputError("this is not a file (a folder or a device); name a file", path.string());
+    }
+    return {};
+}
 
 Result<void> checkOutputPlace(const fs::path& path)
 {

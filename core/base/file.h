@@ -66,6 +66,9 @@ private:
 [[nodiscard]] Result<void> writeThrough(const std::filesystem::path& path,
                                         const std::function<Result<void>(const std::filesystem::path&)>& write);
 
+/// Errors (Input): there is no such file, or it is a folder, a pipe or a device.
+[[nodiscard]] Result<void> checkIsFile(const std::filesystem::path& path);
+
 /// Makes a folder and its parents. Errors (Output).
 [[nodiscard]] Result<void> makeFolder(const std::filesystem::path& path);
 

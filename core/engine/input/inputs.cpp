@@ -2,6 +2,7 @@
 #include "core/engine/input/inputs.h"
 
 #include "core/base/bytesize.h"
+#include "core/base/file.h"
 #include "core/base/memorylimit.h"
 #include "core/engine/input/drawnintegers.h"
 #include "core/engine/input/fittedinput.h"
@@ -246,14 +247,7 @@ Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, cons
         return holdsWholeNumbers(input) ? pictureInWholeNumbers(picture, input, options)
                                         : pictureToInput(picture, input, options);
     }
-    if (source == "-") {
-        return inputError("standard input is not read; write it into a file whose ending says its kind "
-                          "(… > input.npy) and give that file",
-                          "input '-'");
-    }
-    if (!std::filesystem::exists(source)) {
-        return inputError("there is no such file; check the path", source);
-    }
+    RETRO_CHECK(base::checkIsFile(source));
     return inputError("this kind of input is not read; give .npy, .npz, .pb, .txt or a picture (.png, .jpg, .bmp, "
                       ".gif, .tiff, .webp), or "
                       "write zeros or random:SEED",

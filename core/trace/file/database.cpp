@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/file/database.h"
 
+#include "core/base/file.h"
 #include "core/base/inputfiles.h"
 #include "core/base/memorylimit.h"
 
@@ -32,19 +33,6 @@ std::string uriOf(const fs::path& path)
         uri += isPlain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
     }
     return uri + "?immutable=1";
-}
-
-Result<void> checkIsFile(const fs::path& path)
-{
-    std::error_code ec;
-    const fs::file_status status = fs::status(path, ec);
-    if (!fs::exists(status)) {
-        return base::inputError("there is no such file; check the path", path.string());
-    }
-    if (!fs::is_regular_file(status)) {
-        return base::inputError("this is not a file (a folder or a device); name a file", path.string());
-    }
-    return {};
 }
 
 void distrust(sqlite3* database)
@@ -90,7 +78,7 @@ Result<Database> Database::create(const fs::path& path)
 
 Result<Database> Database::open(const fs::path& path)
 {
-    RETRO_CHECK(checkIsFile(path));
+    RETRO_CHECK(base::checkIsFile(path));
     RETRO_CHECK(base::noteRead(path));
     Database opened;
     opened.m_path = path.string();
