@@ -309,7 +309,7 @@ Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedMo
     RETRO_TRY(std::vector<tensor::Tensor> inputs, engine::readInputs(question, loaded, decodePicture));
     if (m_context != nullptr) {
         sayPictures(*m_context, loaded, inputs);
-        RETRO_TRY(const auto options, engine::pictureOptions(question, loaded.card ? &*loaded.card : nullptr));
+        RETRO_TRY(const auto options, engine::pictureOptions(question, loaded));
         warn(engine::pictureWarnings(engine::picturesOf(question.inputs, *loaded.graph()), loaded, options));
     }
     return inputs;
@@ -323,7 +323,7 @@ Result<std::vector<tensor::Tensor>> ModelOptions::resolveOrZeros(const engine::L
 void ModelOptions::sayPictures(const Context& context, const engine::LoadedModel& loaded,
                                const std::vector<tensor::Tensor>& inputs) const
 {
-    const auto options = engine::pictureOptions(question, loaded.card ? &*loaded.card : nullptr);
+    const auto options = engine::pictureOptions(question, loaded);
     const graph::Graph& graph = *loaded.graph();
     for (const std::string& line : engine::pictureLines(engine::picturesOf(question.inputs, graph), graph,
                                                         options ? *options : engine::PictureOptions(), inputs)) {

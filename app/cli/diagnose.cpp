@@ -63,23 +63,13 @@ using PopulationPointer = std::shared_ptr<const diagnosis::Population>;
 Result<PopulationPointer> populationOf(const Context& context, const engine::LoadedModel& model,
                                        DiagnoseOptions& options)
 {
-    RETRO_TRY(const auto items, engine::findBatch(options.model.question.inputs, *model.graph()));
-    if (!items) {
-        return options.labels.empty() ? Result<PopulationPointer>(PopulationPointer())
-                                      : base::usageError("goes with a folder of inputs (--input FOLDER) or a list",
-                                                         "--labels " + options.labels);
+    RETRO_TRY(auto inputs, engine::labelledInputs(options.model.question.inputs, options.labels, model));
+    if (inputs) {
+        options.model.question.inputs = inputs->items.front().sources;
     }
-    options.model.question.inputs = items->front().sources;
-    if (options.isReference) {
-        return PopulationPointer();
-    }
-    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
-    std::vector<std::int64_t> truth = engine::labelsOfCard(*items, card);
-    if (!options.labels.empty()) {
-        RETRO_TRY(truth, engine::readLabels(options.labels, *items, card));
-    }
-    return engine::populationOf(model, options.model.question, *items, std::move(truth), decodePicture, {},
-                                context.progress());
+    return inputs && !options.isReference ? engine::populationOf(model, options.model.question, std::move(*inputs),
+                                                                 decodePicture, {}, context.progress())
+                                          : Result<PopulationPointer>(PopulationPointer());
 }
 
 Result<FactsPointer> factsOfModel(const Context& context, DiagnoseOptions options)

@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/diagnosis/usualpreparation.h"
 #include "core/engine/explain/target.h"
+#include "core/engine/input/drawnintegers.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/question/resolve.h"
 #include "core/execute/forward.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -75,8 +77,7 @@ Result<std::map<std::string, std::pair<std::string, std::size_t>>> labelTexts(co
     return labels;
 }
 
-} // namespace
-
+/// Errors: Input, by row.
 Result<std::vector<std::int64_t>> readLabels(const std::filesystem::path& table, const std::vector<BatchItem>& items,
                                              const formats::ModelCard* card)
 {
@@ -95,6 +96,7 @@ Result<std::vector<std::int64_t>> readLabels(const std::filesystem::path& table,
     return truth;
 }
 
+/// The classes that the card names for these files; empty where it does not for each.
 std::vector<std::int64_t> labelsOfCard(const std::vector<BatchItem>& items, const formats::ModelCard* card)
 {
     std::vector<std::int64_t> truth;
@@ -116,8 +118,8 @@ std::vector<std::int64_t> labelsOfCard(const std::vector<BatchItem>& items, cons
     return truth;
 }
 
-namespace
-{
+/// What is done to inputs before a pass.
+using Change = std::function<void(std::vector<Tensor>&)>;
 
 /// Forward passes of a folder's inputs through one model, which is bound anew where shapes change.
 class FolderScores
@@ -133,15 +135,15 @@ public:
     /// Scores of one input: the same for all. 0: the target is no row of two scores and more, or not of one length.
     [[nodiscard]] std::int64_t classes() const { return m_classes.value_or(0); }
 
-    /// The best class of the first `count` inputs, as `question` prepares them; fewer where classes() is 0. Errors: of
-    /// reading an input and of its pass; Cancelled.
-    Result<std::vector<std::int64_t>> bestOf(Question question, std::size_t count)
+    /// The best class of the first `count` inputs, as `question` and `change` prepare them; fewer where classes() is 0.
+    /// Errors: of reading an input and of its pass; Cancelled.
+    Result<std::vector<std::int64_t>> bestOf(Question question, std::size_t count, const Change& change = {})
     {
         std::vector<std::int64_t> best;
         for (std::size_t i = 0; i < count; ++i) {
             RETRO_CHECK(base::checkStop(m_stop));
             question.inputs = m_items[i].sources;
-            RETRO_TRY(const std::vector<double> scores, scoresOf(question));
+            RETRO_TRY(const std::vector<double> scores, scoresOf(question, change));
             const std::int64_t classes = scores.size() < 2 ? 0 : std::ssize(scores);
             m_classes = m_classes.value_or(classes) == classes ? classes : 0;
             if (m_classes == 0) {
@@ -157,9 +159,12 @@ public:
 
 private:
     /// The row of scores of one sample; empty where the target is none.
-    Result<std::vector<double>> scoresOf(const Question& question)
+    Result<std::vector<double>> scoresOf(const Question& question, const Change& change)
     {
-        RETRO_TRY(const std::vector<Tensor> inputs, readInputs(question, m_model, m_decode));
+        RETRO_TRY(std::vector<Tensor> inputs, readInputs(question, m_model, m_decode));
+        if (change) {
+            change(inputs);
+        }
         RETRO_CHECK(bindFor(inputs));
         const std::vector<Tensor> own = inPrecision(m_bound->graph(), inputs, precisionOf(m_question, m_model));
         RETRO_TRY(const execute::ForwardResult result,
@@ -206,12 +211,13 @@ std::vector<std::string> parts(std::string_view list)
     return texts;
 }
 
-/// Another way in which pixels become numbers, and the question that asks for it.
+/// Another way in which inputs are made: a question that asks for it, or what is done to their numbers.
 struct OtherWay
 {
     std::string words;
     Question question;
     std::string options{}; ///< that ask for it
+    Change change{};
 };
 
 /// The options that make one question of another one, as far as pixels are concerned.
@@ -260,16 +266,73 @@ std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& giv
     return ways;
 }
 
+/// Input `slot` with other whole numbers.
+Change mapped(std::size_t slot, std::function<double(double)> of)
+{
+    return [slot, of = std::move(of)](std::vector<Tensor>& inputs) {
+        std::vector<double> numbers = diagnosis::numbersIn(inputs[slot]);
+        std::ranges::transform(numbers, numbers.begin(), of);
+        inputs[slot] = Tensor::of<double>(inputs[slot].shape(), numbers).to(inputs[slot].dtype());
+    };
+}
+
+/// Tokens as another tokenizer numbers them, moved by a few; masks turned round, and masks that hide nothing.
+std::vector<OtherWay> otherTokens(const Question& asked, const graph::Graph& graph)
+{
+    constexpr std::int64_t kLeastVocabulary = 16;
+    std::vector<OtherWay> ways;
+    for (std::size_t slot = 0; slot < graph.inputs().size(); ++slot) {
+        const graph::Value& input = graph.value(graph.inputs()[slot]);
+        if (tensor::isFloating(input.dtype)) {
+            continue;
+        }
+        const IntegerRange range = integersFor(graph, graph.inputs()[slot], 1);
+        const auto add = [&](std::string words, std::function<double(double)> of) {
+            ways.push_back({std::move(words), asked, {}, mapped(slot, std::move(of))});
+        };
+        if (range.isMask) {
+            add(fmt::format("0 and 1 of \"{}\" exchanged", input.name), [](double x) { return 1 - x; });
+            add(fmt::format("1 everywhere in \"{}\"", input.name), [](double) { return 1; });
+        }
+        for (const int moved :
+             range.isMask || range.high < kLeastVocabulary ? std::vector<int>() : std::vector{-3, -2, -1, 1, 2, 3}) {
+            add(fmt::format("{:+} to every number of \"{}\"", moved, input.name), [moved, range](double x) {
+                return std::clamp(x + moved, static_cast<double>(range.low), static_cast<double>(range.high));
+            });
+        }
+    }
+    return ways;
+}
+
 } // namespace
 
+Result<std::optional<LabelledInputs>> labelledInputs(const std::vector<std::string>& texts, const std::string& labels,
+                                                     const LoadedModel& model)
+{
+    RETRO_TRY(auto items, findBatch(texts, *model.graph()));
+    if (!items) {
+        return labels.empty()
+                   ? Result<std::optional<LabelledInputs>>(std::nullopt)
+                   : base::usageError("goes with a folder of inputs (--input FOLDER) or a list", "--labels " + labels);
+    }
+    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
+    std::optional<LabelledInputs> found{LabelledInputs{std::move(*items), {}}};
+    if (labels.empty()) {
+        found->truth = labelsOfCard(found->items, card);
+    } else {
+        RETRO_TRY(found->truth, readLabels(labels, found->items, card));
+    }
+    return found;
+}
+
 Result<std::shared_ptr<const Population>> populationOf(const LoadedModel& model, const Question& question,
-                                                       const std::vector<BatchItem>& items,
-                                                       std::vector<std::int64_t> truth, const PictureDecoder& decode,
+                                                       LabelledInputs inputs, const PictureDecoder& decode,
                                                        const std::stop_token& stop, const StageProgress& progress)
 {
+    const std::vector<BatchItem>& items = inputs.items;
     constexpr std::size_t kMostOtherwise = 24; // inputs; a way that is right is seen on few
     auto all = std::make_shared<Population>();
-    all->truth = std::move(truth);
+    all->truth = std::move(inputs.truth);
     for (const BatchItem& item : items) {
         all->files.push_back(item.file.string());
     }
@@ -277,17 +340,24 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModel& model,
     Question asked = completed(question, card);
     std::vector<OtherWay> ways;
     if (!all->truth.empty() && !picturesOf(items.front().sources, *model.graph()).empty()) {
-        RETRO_TRY(const PictureOptions given, pictureOptions(asked, card));
+        RETRO_TRY(const PictureOptions given, pictureOptions(asked, model));
         setPreparation(given, asked);
         ways = otherWays(asked, given);
+    } else if (!all->truth.empty()) {
+        ways = otherTokens(asked, *model.graph());
     }
     FolderScores scores(model, asked, items, decode, stop, progress);
     const std::size_t few = std::min(items.size(), kMostOtherwise);
     scores.expect(items.size() + ways.size() * few);
     RETRO_TRY(all->asGiven.best, scores.bestOf(asked, items.size()));
     for (std::size_t i = 0; i < ways.size() && scores.classes() > 0; ++i) {
-        RETRO_TRY(std::vector<std::int64_t> best, scores.bestOf(ways[i].question, few));
-        all->otherwise.push_back({std::move(ways[i].words), std::move(ways[i].options), std::move(best)});
+        auto best = scores.bestOf(ways[i].question, few, ways[i].change);
+        if (!best.ok() && (!ways[i].change || best.error().code == base::ErrorCode::Cancelled)) {
+            return best.error();
+        }
+        if (best.ok()) { // else the model does not take such numbers
+            all->otherwise.push_back({std::move(ways[i].words), std::move(ways[i].options), std::move(*best)});
+        }
     }
     all->classes = scores.classes();
     all->why = all->classes == 0 ? "the target is no row of scores of one input" : "";

@@ -14,21 +14,26 @@
 namespace retro::engine
 {
 
-/// Which class each file of a folder has: a table with the columns `file` (its name, with folders or without) and
-/// `label` (a label of the model's card, whatever its case, or the number of a class). Errors (Input), by row: no such
-/// columns, a label that is none, a file without a row; a table above 16 MiB.
-[[nodiscard]] base::Result<std::vector<std::int64_t>>
-readLabels(const std::filesystem::path& table, const std::vector<BatchItem>& items, const formats::ModelCard* card);
-/// The classes that the card names for these files; empty where it does not for each.
-[[nodiscard]] std::vector<std::int64_t> labelsOfCard(const std::vector<BatchItem>& items,
-                                                     const formats::ModelCard* card);
+/// Inputs, and the class of each, or none where they are not known.
+struct LabelledInputs
+{
+    std::vector<BatchItem> items;
+    std::vector<std::int64_t> truth;
+};
+
+/// The inputs of the folder or list that `texts` name, as findBatch() finds them; nothing where they name none. Their
+/// classes are those of the table `labels` (may be empty), else of the card. The table has the columns `file` (its
+/// name, with folders or without) and `label` (a label of the card, whatever its case, or the number of a class).
+/// Errors: as findBatch(); Usage: a table, but no folder; Input, by row: no such columns, a label that is none, a file
+/// without a row, a table above 16 MiB.
+[[nodiscard]] base::Result<std::optional<LabelledInputs>>
+labelledInputs(const std::vector<std::string>& texts, const std::string& labels, const LoadedModel& model);
 
 /// What the model says of each input of a folder: one forward pass each, to its target; pictures, where classes are
 /// known, also with other usual ways in which pixels become numbers, the first 24 of them. Errors: those of reading an
 /// input and of its pass, by file; Cancelled.
 [[nodiscard]] base::Result<std::shared_ptr<const diagnosis::Population>>
-populationOf(const LoadedModel& model, const Question& question, const std::vector<BatchItem>& items,
-             std::vector<std::int64_t> truth, const PictureDecoder& decode, const std::stop_token& stop = {},
-             const StageProgress& progress = {});
+populationOf(const LoadedModel& model, const Question& question, LabelledInputs inputs, const PictureDecoder& decode,
+             const std::stop_token& stop = {}, const StageProgress& progress = {});
 
 } // namespace retro::engine

@@ -48,10 +48,10 @@ void putInput(ordered_json& root, const ModelCard& card)
     }
     ordered_json& input = root["input"];
     put(input, "kind", card.inputKind, false);
+    put(input, "layout", card.layout, card.inputKind != "image" && card.layout == ModelCard().layout);
     if (card.inputKind != "image") {
         return; // an array is taken as it is
     }
-    put(input, "layout", card.layout, false);
     put(input, "channels", card.channels, false);
     put(input, "scale", card.scale, false);
     put(input, "mean", card.mean, card.mean.empty());
@@ -85,7 +85,9 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
     if (!root.contains("model")) {
         root["model"] = model.filename().string();
     }
-    putInput(root, card);
+    if (card.describesInput) {
+        putInput(root, card);
+    }
     put(root, "composite", card.composite, card.composite.empty());
     put(root, "target", card.target, card.target.empty());
     put(root, "no_rewrite", card.noRewrite, card.noRewrite.empty());

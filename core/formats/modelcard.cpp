@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace retro::formats
@@ -223,9 +224,12 @@ Result<ModelCard> cardFrom(const JsonText& text)
     RETRO_TRY(card.notAProblem, fields.texts("not_a_problem"));
     RETRO_CHECK(readPictures(fields, card));
     RETRO_TRY(const auto input, fields.object("input"));
-    card.describesInput = input.has_value();
+    card.describesInput = false;
     if (input) {
         RETRO_CHECK(readInput(*input, card));
+        static constexpr std::array kOfPixels{"layout", "channels", "scale", "mean", "std"};
+        card.describesInput = card.inputKind == "array" ||
+                              std::ranges::any_of(kOfPixels, [&](const char* name) { return input->has(name); });
     }
     RETRO_TRY(const auto figures, fields.object("figures"));
     if (figures) {

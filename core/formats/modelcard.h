@@ -51,7 +51,7 @@ struct ModelCard
     /// Findings of a diagnosis that somebody said are none here: "flow.bias /conv2/Conv", a check and a place.
     std::vector<std::string> notAProblem;
     std::filesystem::path file{}; ///< the card; empty for one that was parsed from a text
-    bool describesInput = true;   ///< it has the field `input`; without it nothing is known of pixels
+    bool describesInput = true;   ///< it says how pixels become numbers, or that the input is an array
 };
 
 /// Reads a card. Errors (Input) name file and field: not JSON, wrong version, wrong type. Unknown fields are ignored.

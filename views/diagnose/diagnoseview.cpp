@@ -146,8 +146,13 @@ QToolButton* DiagnoseView::makeCheckButton(QWidget* parent)
     add(tr("Compare with…"),
         tr("Name a model, a recorded run or an input that is known to be good: what differs is found"),
         [this] { emit compareRequested(); });
-    m_forget =
-        add(tr("Compare with nothing"), tr("Check this run by itself again"), [this] { emit referenceDropped(); });
+    add(tr("Look at a folder…"),
+        tr("Name a folder of inputs, with a table of their classes: what only many of them show is found"),
+        [this] { emit folderRequested(); });
+    m_forget = add(tr("This run alone"), tr("Check this run by itself again: beside nothing, without a folder"),
+                   [this] { emit referenceDropped(); });
+    menu->addSeparator();
+    m_stop = add(tr("Stop checking"), tr("What is shown stays"), [this] { emit stopRequested(); });
     m_check->setMenu(menu);
     return m_check;
 }
@@ -266,8 +271,12 @@ void DiagnoseView::applyState()
     if (!m_state.reference.isEmpty()) {
         summary += tr(" · beside %1").arg(m_state.reference);
     }
+    if (!m_state.folder.isEmpty()) {
+        summary += tr(" · with folder %1").arg(m_state.folder);
+    }
     m_summary->setText(breakable(summary));
-    m_forget->setEnabled(!m_state.reference.isEmpty());
+    m_forget->setEnabled(!m_state.reference.isEmpty() || !m_state.folder.isEmpty());
+    m_stop->setEnabled(!m_state.stage.isEmpty());
     m_check->setEnabled(m_state.refusal.isEmpty() && !m_state.isStale);
     m_check->setToolTip(m_state.refusal.isEmpty() ? tr("Check again, check deeply, compare with something good")
                                                   : m_state.refusal);

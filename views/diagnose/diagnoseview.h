@@ -70,6 +70,8 @@ signals:
     void compareRequested();
     /// Nothing is to be compared with any more.
     void referenceDropped();
+    void folderRequested();
+    void stopRequested();
     void showRequested(const retro::diagnosis::Finding& finding);
     void mendRequested(const retro::diagnosis::Finding& finding);
     /// The change is to be tried, and not taken.
@@ -113,6 +115,7 @@ private:
     std::array<QToolButton*, 4> m_segments{};
     QToolButton* m_check = nullptr;
     QAction* m_forget = nullptr;
+    QAction* m_stop = nullptr;
     QLabel* m_summary = nullptr;
     QWidget* m_change = nullptr;
     QLabel* m_changeText = nullptr;

@@ -39,6 +39,7 @@ struct DiagnosisState
     QString change = {};                            ///< what the last change did, in a sentence
     bool canTakeBack = false;                       ///< that change can be taken back
     QString reference = {};                         ///< name of what is compared with; empty: nothing
+    QString folder = {};                            ///< name of that whose inputs are looked at, too; empty: none
     bool operator==(const DiagnosisState&) const = default;
 };
 

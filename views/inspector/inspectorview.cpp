@@ -202,7 +202,7 @@ const tensor::Tensor* InspectorView::shownTensor() const
 QString InspectorView::missingText() const
 {
     if (m_tab == Tab::Value) {
-        return tr("This value was not kept by the run.");
+        return tr("This value was not kept by the run. retrograde-cli run --values NAME writes it.");
     }
     if (hasRelevance() && m_members->chosen() != nullptr) {
         return tr("No relevance reaches it inside this node.");

@@ -158,8 +158,9 @@ void ValuesView::showTensor()
     }
     m_message->setVisible(!isThere);
     if (!isThere) {
-        m_message->setText(m_tab == Tab::Value ? tr("This value was not kept by the run.")
-                                               : tr("Its relevance is not known at this step."));
+        m_message->setText(m_tab == Tab::Value
+                               ? tr("This value was not kept by the run. retrograde-cli run --values NAME writes it.")
+                               : tr("Its relevance is not known at this step."));
         m_search->cancel();
         m_shown = nullptr;
         m_items->setTensor({}, {});

@@ -149,6 +149,9 @@ std::vector<base::ValueId> reachedInputs(const RunModel& model)
             inputs.push_back(input);
         }
     }
+    std::ranges::stable_sort(inputs, {}, [&](base::ValueId input) { // as relevance comes to them
+        return model.relevanceStep(model.graph().inputNode(input)).value_or(0);
+    });
     return inputs;
 }
 

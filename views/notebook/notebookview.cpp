@@ -13,13 +13,16 @@
 #include "views/notebook/notebooktext.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
+#include <QPersistentModelIndex>
 #include <QStyledItemDelegate>
 #include <QTableView>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -297,6 +300,14 @@ void NotebookView::comment(int row)
     m_table->scrollTo(index);
     m_table->setFocus();
     m_table->edit(index);
+    // A pane that comes into sight in this turn takes the keys from its field again once it has its place.
+    QTimer::singleShot(0, m_table, [table = m_table, place = QPersistentModelIndex(index)] {
+        const QWidget* keys = QApplication::focusWidget();
+        if (place.isValid() && table->isVisible() && (keys == nullptr || !table->viewport()->isAncestorOf(keys))) {
+            table->setFocus();
+            table->edit(place);
+        }
+    });
 }
 
 void NotebookView::togglePin(int row)

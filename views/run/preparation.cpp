@@ -39,6 +39,7 @@ void setPreparation(const Preparation& preparation, engine::Question& question)
 {
     question.layout = preparation.layout.toStdString();
     question.channels = preparation.channels.toStdString();
+    question.pixels = preparation.pixels.toStdString();
     question.scale = engine::writtenNumbers(std::array{preparation.low, preparation.high});
     question.mean = engine::writtenNumbers(preparation.mean);
     question.deviation = engine::writtenNumbers(preparation.deviation);
@@ -55,6 +56,7 @@ Preparation preparationOf(const engine::Question& question, Preparation usual)
     };
     take(question.layout, usual.layout);
     take(question.channels, usual.channels);
+    take(question.pixels, usual.pixels);
     std::vector<double> scale{usual.low, usual.high};
     takeNumbers(question.scale, scale);
     usual.low = scale.front();

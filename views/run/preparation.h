@@ -17,6 +17,7 @@ struct Preparation
 {
     QString layout = QStringLiteral("NCHW");  ///< NCHW or NHWC
     QString channels = QStringLiteral("RGB"); ///< RGB, BGR or GRAY
+    QString pixels = QStringLiteral("shown"); ///< as browsers show a picture, or "stored"
     double low = 0;
     double high = 1;
     std::vector<double> mean;      ///< none, one, or one per channel

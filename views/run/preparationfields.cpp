@@ -68,6 +68,13 @@ PreparationFields::PreparationFields(QWidget* parent) : QWidget(parent)
     m_layout->addItem(tr("channels first (NCHW)"), QStringLiteral("NCHW"));
     m_layout->addItem(tr("channels last (NHWC)"), QStringLiteral("NHWC"));
     addRow(*grid, tr("Layout"), *m_layout, tr("Order of the axes that the model wants"));
+    m_pixels = new QComboBox(this);
+    m_pixels->addItem(tr("as shown"), QStringLiteral("shown"));
+    m_pixels->addItem(tr("as stored"), QStringLiteral("stored"));
+    addRow(
+        *grid, tr("Pixels"), *m_pixels,
+        tr("As browsers show the picture, turned by its EXIF orientation, transparent parts on white; or as they lie "
+           "in the file"));
     m_scale = new QComboBox(this);
     for (const ScaleItem& scale : kScales) {
         addScale(*m_scale, tr(scale.text), QLatin1String(scale.channels), scale.low, scale.high);
@@ -94,6 +101,10 @@ PreparationFields::PreparationFields(QWidget* parent) : QWidget(parent)
     grid->addLayout(preview, grid->rowCount(), 0, 1, 2);
     connect(m_layout, &QComboBox::activated, this, [this] {
         m_preparation.layout = m_layout->currentData().toString();
+        emit changed();
+    });
+    connect(m_pixels, &QComboBox::activated, this, [this] {
+        m_preparation.pixels = m_pixels->currentData().toString();
         emit changed();
     });
     connect(m_scale, &QComboBox::activated, this, &PreparationFields::readScale);
@@ -154,6 +165,7 @@ void PreparationFields::setPreparation(const Preparation& preparation)
     m_preparation = preparation;
     m_problem.clear();
     m_layout->setCurrentIndex(std::max(0, m_layout->findData(preparation.layout)));
+    m_pixels->setCurrentIndex(std::max(0, m_pixels->findData(preparation.pixels)));
     m_scale->setCurrentIndex(scaleIndex());
     m_preset->setCurrentIndex(m_preset->findData(static_cast<int>(normalisationOf(preparation))));
     showNumbers();

@@ -48,6 +48,7 @@ private:
     InputPreview m_preview;
     QString m_problem;
     QComboBox* m_layout = nullptr;
+    QComboBox* m_pixels = nullptr;
     QComboBox* m_scale = nullptr;
     QComboBox* m_preset = nullptr;
     QLineEdit* m_mean = nullptr;

@@ -258,11 +258,11 @@ bool RunPanel::isOpenAlready(const ModelFacts& facts) const
     return facts.name == m_modelName && isSameFile;
 }
 
-/// What was asked of another model says nothing of this one; only what it was given may be wanted here, too.
+/// What was asked of another model says nothing of this one; only the text that it was given may be wanted here, too.
 void RunPanel::startQuestion(const ModelFacts& facts)
 {
     for (const TableField& one : m_tableFields) {
-        if (!one.field->isOfTexts) {
+        if (one.field->name != "text" && one.field->name != "ids") {
             const std::string usual(one.field->usual.empty() && !one.field->choices.empty()
                                         ? one.field->choices.front().text
                                         : one.field->usual);

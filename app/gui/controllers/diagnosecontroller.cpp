@@ -12,8 +12,11 @@
 #include "views/diagnose/diagnoseview.h"
 #include "views/run/runpanel.h"
 
+#include <QApplication>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QPointer>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -39,6 +42,8 @@ constexpr std::array kDiagnoseActions{
     ActionSpec{"run.diagnose.compare", RETRO_ACTION("Diagnose &beside…"),
                RETRO_ACTION("Find what differs from a model, a recorded run or an input that is known to be good"),
                "open", ""},
+    ActionSpec{"run.diagnose.folder", RETRO_ACTION("Diagnose with a &folder…"),
+               RETRO_ACTION("Find what only many inputs show, best with a table of their classes"), "open", ""},
 };
 
 /// Finding by finding, also those that follow from another.
@@ -119,6 +124,8 @@ DiagnoseController::DiagnoseController(views::ActionRegistry& actions, std::vect
                 [this](bool isDeep) { check(isDeep ? DiagnoseScope::Deep : DiagnoseScope::All); });
         connect(pane, &views::DiagnoseView::compareRequested, this, &DiagnoseController::chooseReference);
         connect(pane, &views::DiagnoseView::referenceDropped, this, [this] { compareWith({}); });
+        connect(pane, &views::DiagnoseView::folderRequested, this, &DiagnoseController::chooseFolder);
+        connect(pane, &views::DiagnoseView::stopRequested, this, &DiagnoseController::stopChecking);
         connect(pane, &views::DiagnoseView::mendRequested, this, &DiagnoseController::mend);
         connect(pane, &views::DiagnoseView::setAsideRequested, this, &DiagnoseController::setAside);
         connect(pane, &views::DiagnoseView::takeBackRequested, this, &DiagnoseController::takeBack);
@@ -135,6 +142,8 @@ DiagnoseController::DiagnoseController(views::ActionRegistry& actions, std::vect
     });
     connect(&actions.at(QStringLiteral("run.diagnose.compare")), &QAction::triggered, this,
             &DiagnoseController::chooseReference);
+    connect(&actions.at(QStringLiteral("run.diagnose.folder")), &QAction::triggered, this,
+            &DiagnoseController::chooseFolder);
     clear();
 }
 
@@ -151,10 +160,16 @@ void DiagnoseController::take(const ExplainDone& done, const QString& path)
     }
     takeCard(done.model);
     const std::string reference = m_request ? m_request->reference : std::string();
+    // A folder takes many passes: it is looked at again where a finding is tried.
+    const auto [folder, labels] =
+        m_request && m_change ? std::pair(m_request->folder, m_request->labels) : std::pair<std::string, std::string>();
     // A recorded run that is opened is not one of many: it gets all that `diagnose` has for it.
     const DiagnoseScope scope = done.model ? DiagnoseScope::Cheap : DiagnoseScope::All;
     m_request = DiagnoseRequest{done.job, done.run.run, done.bound, done.assigned, reference, scope};
     m_request->job.model = done.model;
+    m_request->folder = folder;
+    m_request->labels = labels;
+    m_state.folder = QFileInfo(QString::fromStdString(folder)).fileName();
     if (!done.model) {
         m_request->job.path = path;
     }
@@ -252,7 +267,56 @@ void DiagnoseController::compareWith(const QString& path)
     }
     m_request->reference = path.toStdString();
     m_state.reference = QFileInfo(path).fileName();
+    if (path.isEmpty()) {
+        m_request->folder.clear();
+        m_state.folder.clear();
+    }
     begin(DiagnoseScope::All);
+}
+
+void DiagnoseController::lookAt(const QString& folder, const QString& labels)
+{
+    if (!m_request || !m_request->job.model) {
+        emit said(m_request ? tr("The model of this recorded run is not open: open the model and run it.")
+                            : m_state.refusal);
+        return;
+    }
+    m_request->folder = QDir(folder).absolutePath().toStdString();
+    m_request->labels = labels.toStdString();
+    m_state.folder = QDir(folder).dirName();
+    begin(DiagnoseScope::All);
+}
+
+/// A table that lies alone in the folder is that of its labels; else a person may choose one.
+void DiagnoseController::chooseFolder()
+{
+    emit viewWanted();
+    const QString folder = QFileDialog::getExistingDirectory(&m_window, tr("A folder of inputs of this model"));
+    if (folder.isEmpty()) {
+        return;
+    }
+    const QFileInfoList tables = QDir(folder).entryInfoList({QStringLiteral("*.csv")}, QDir::Files);
+    const QString table = tables.size() == 1
+                              ? tables.front().filePath()
+                              : QFileDialog::getOpenFileName(
+                                    &m_window, tr("Their classes: a table with the columns file and label, or none"),
+                                    folder, tr("Tables (*.csv)"));
+    lookAt(folder, table);
+}
+
+void DiagnoseController::showProgress(std::size_t done, std::size_t total)
+{
+    m_state.stage = tr("Checking: %1 of %2 passes over the folder").arg(done).arg(total);
+    show();
+}
+
+void DiagnoseController::stopChecking()
+{
+    m_jobs->cancel();
+    m_due.reset();
+    m_change.reset();
+    m_state.stage.clear();
+    show();
 }
 
 void DiagnoseController::chooseReference()
@@ -276,6 +340,13 @@ void DiagnoseController::begin(DiagnoseScope scope)
     DiagnoseRequest request = *m_request;
     request.scope = scope;
     request.weighed = m_weighed;
+    request.progress = [self = QPointer(this)](const std::string&, std::size_t done, std::size_t total) {
+        QMetaObject::invokeMethod(qApp, [self, done, total] {
+            if (self && self->isChecking()) {
+                self->showProgress(done, total);
+            }
+        });
+    };
     m_state.stage = scope == DiagnoseScope::Deep ? tr("Checking deeply") : tr("Checking");
     m_state.isStale =
         m_state.diagnosis && (m_state.isStale || m_state.graph != (request.run ? request.run->graph : nullptr));
@@ -297,6 +368,8 @@ void DiagnoseController::deliver(const std::shared_ptr<const base::Result<diagno
         if (error.code != base::ErrorCode::Cancelled) {
             m_state.reference.clear();
             m_request->reference.clear();
+            m_state.folder.clear();
+            m_request->folder.clear();
             emit said(QString::fromStdString(error.text()));
             m_state.refusal = m_state.diagnosis ? QString() : QString::fromStdString(error.text());
         }

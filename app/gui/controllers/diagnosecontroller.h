@@ -29,7 +29,7 @@ class RunPanel;
 namespace retro::app
 {
 
-/// Adds run.diagnose, run.diagnose.deep and run.diagnose.compare.
+/// Adds run.diagnose, run.diagnose.deep, run.diagnose.compare and run.diagnose.folder.
 void addDiagnoseActions(views::ActionRegistry& actions);
 
 /// Checks every run behind it, in the pool; the newest run wins. Feeds the panes, carries out what a finding asks for,
@@ -57,8 +57,14 @@ public:
 
     /// Checks what is on screen once more.
     void check(DiagnoseScope scope);
-    /// What differs from that model, run or input is found as well, from now on; empty: nothing.
+    /// What differs from that model, run or input is found as well, from now on; empty: nothing, and no folder is
+    /// looked at.
     void compareWith(const QString& path);
+    /// What only many inputs show is found as well, of this run and of those that try what was found. `labels`: the
+    /// table of their classes; empty: the card may say them.
+    void lookAt(const QString& folder, const QString& labels);
+    /// What is shown stays.
+    void stopChecking();
     [[nodiscard]] bool isChecking() const;
     [[nodiscard]] const views::DiagnosisState& state() const { return m_state; }
     /// What is known of the run on screen; nothing while that is being checked.
@@ -109,6 +115,8 @@ private:
     };
 
     void chooseReference();
+    void chooseFolder();
+    void showProgress(std::size_t done, std::size_t total);
     void begin(DiagnoseScope scope);
     void deliver(const std::shared_ptr<const base::Result<diagnosis::Diagnosis>>& found, DiagnoseScope scope);
     void forget(const QString& refusal);

@@ -224,6 +224,27 @@ Mend applyCard(const MendStage& stage)
                                        "Apply scale, mean and std of the card to a copy of the array, and run that"))};
 }
 
+/// Options of a picture as a command line takes them: "--channels BGR --scale 0,255".
+Mend prepareInput(const Finding& finding, const MendStage& stage)
+{
+    const QString options = argumentOf(finding, "option");
+    if (!stage.isPicture || options.isEmpty()) {
+        return {};
+    }
+    engine::Question question = stage.question;
+    const QStringList words = options.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    for (qsizetype i = 0; i + 1 < words.size(); i += 2) {
+        std::vector<std::string> texts;
+        for (const QString& text : words[i + 1].split(QLatin1Char(','))) {
+            texts.push_back(text.toStdString());
+        }
+        engine::setTexts(engine::questionField(words[i].mid(2).toStdString()), texts, question);
+    }
+    return ask(mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Make it so")),
+               mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with %1")).arg(options),
+               std::move(question));
+}
+
 Mend transposeInput(const Finding& finding)
 {
     Mend mend{
@@ -334,6 +355,9 @@ Mend questionMend(const Finding& finding, const MendStage& stage)
     }
     if (kind == "apply the card") {
         return applyCard(stage);
+    }
+    if (kind == "prepare input") {
+        return prepareInput(finding, stage);
     }
     if (kind == "transpose input") {
         return transposeInput(finding);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/facts/diagnosefacts.h"
 
+#include "app/common/decodepicture.h"
 #include "core/base/cancel.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/model/precision.h"
+#include "core/engine/population.h"
 #include "core/formats/modelfile.h"
 #include "core/trace/runfile.h"
 
@@ -64,6 +66,20 @@ void takeWeights(const DiagnoseRequest& request, diagnosis::Sources& sources)
     sources.model = request.weighed->facts;
 }
 
+/// What the model says of the inputs of a folder, asked as on screen; null where there is none.
+Result<std::shared_ptr<const diagnosis::Population>> populationOf(const DiagnoseRequest& request,
+                                                                  const std::stop_token& stop)
+{
+    if (request.folder.empty() || request.scope == DiagnoseScope::Cheap) {
+        return std::shared_ptr<const diagnosis::Population>();
+    }
+    const engine::LoadedModel& model = *request.job.model;
+    RETRO_TRY(auto inputs, engine::labelledInputs({request.folder}, request.labels, model));
+    return inputs ? engine::populationOf(model, request.job.question, std::move(*inputs), decodePicture, stop,
+                                         request.progress)
+                  : base::inputError("this is no folder", request.folder);
+}
+
 /// Facts of the run on screen; its model explains again only what a deep check asks for.
 Result<FactsPointer> factsOf(DiagnoseRequest& request, const std::stop_token& stop)
 {
@@ -74,7 +90,8 @@ Result<FactsPointer> factsOf(DiagnoseRequest& request, const std::stop_token& st
         RETRO_TRY(request.job.model, modelOf(request.job, stop));
     }
     RETRO_TRY(const engine::ExplainRequest asked, askedOf(request.job));
-    FactsPointer facts = engine::factsOf(request.job.model, asked, stop);
+    RETRO_TRY(auto population, populationOf(request, stop));
+    FactsPointer facts = engine::factsOf(request.job.model, asked, stop, std::move(population));
     if (!request.run) {
         return facts;
     }

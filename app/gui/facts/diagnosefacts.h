@@ -38,6 +38,9 @@ struct DiagnoseRequest
     std::string reference;                               ///< a model, run or input to compare with; empty = none
     DiagnoseScope scope = DiagnoseScope::Cheap;
     std::shared_ptr<WeighedModel> weighed = {}; ///< may be null
+    std::string folder = {};                    ///< of inputs that are looked at as well; empty = none
+    std::string labels = {};                    ///< the table of their classes; empty = as the card says
+    engine::StageProgress progress = {};        ///< called from the thread of the pool
 };
 
 /// Runs the checks on what is on screen, without running or binding again what ran. Errors: Usage, Input (the

@@ -58,7 +58,7 @@ QString summaryOf(const engine::LoadedModel& model)
 {
     const graph::Graph& graph = *model.rewritten.before;
     // What the file holds differs from what runs: both are said, the second as every view counts it.
-    const auto inFile = static_cast<std::int64_t>(graph.nodeCount() + graph.inputs().size());
+    const auto inFile = static_cast<std::int64_t>(graph.nodeCount());
     const auto running = static_cast<std::int64_t>(model.rewritten.graph->runNodeCount());
     const QString all = inFile == 1 ? QObject::tr("1 node") : QObject::tr("%1 nodes").arg(views::countText(inFile));
     QStringList parts{running == inFile ? all : QObject::tr("%1, %2 run").arg(all, views::countText(running))};
@@ -256,7 +256,9 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.hasLoops = !engine::loopsOf(*model.graph()).empty();
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
-    facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));
+    if (const auto usual = engine::pictureOptions(engine::Question(), model)) {
+        facts.preparation = preparationOf(*usual);
+    }
     if (model.card) {
         takeCard(model, facts);
     }

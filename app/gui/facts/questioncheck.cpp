@@ -189,6 +189,7 @@ views::Preparation preparationOf(const engine::PictureOptions& options)
 {
     return {QString::fromStdString(options.layout),
             QString::fromStdString(options.channels),
+            options.asStored ? QStringLiteral("stored") : QStringLiteral("shown"),
             options.low,
             options.high,
             options.mean,

@@ -175,6 +175,9 @@ QString partingText(const Comparison& comparison)
     return lines.join(QLatin1Char('\n'));
 }
 
+/// A field that loses the keys says so while there is still somebody to hear it.
+RunDifferenceDialog::~RunDifferenceDialog() { hide(); }
+
 RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
 {
     setAttribute(Qt::WA_DeleteOnClose);

@@ -26,6 +26,7 @@ class RunDifferenceDialog final : public QDialog
 
 public:
     explicit RunDifferenceDialog(QWidget* parent);
+    ~RunDifferenceDialog() override;
 
     void showWaiting();
     void showComparison(const engine::Comparison& comparison);

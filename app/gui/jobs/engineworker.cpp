@@ -201,6 +201,8 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
     card.inputKind = isPicture || (model.card && card.inputKind == "image") ? "image" : "array";
     engine::Question kept = engine::completed(job.question, job.card());
     engine::setPreparation(job.options(), kept);
+    // What is taken where nobody says it is no choice: kept, it would stand as what somebody knows of the model.
+    card.describesInput = (model.card && card.describesInput) || job.options().origin == engine::PictureOrigin::Asked;
     kept.noRewrite = rewrite::switchedOff(model.rewritten.options);
     kept.rewrite = rewrite::switchedOn(model.rewritten.options);
     card.file = std::filesystem::path(model.path).replace_extension("card.json"); // from where files are named

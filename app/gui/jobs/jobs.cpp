@@ -43,7 +43,7 @@ Result<std::vector<tensor::Tensor>> inputsOf(const ExplainJob& job, const engine
 
 engine::PictureOptions ExplainJob::options() const
 {
-    const auto options = engine::pictureOptions(question, card());
+    const auto options = model ? engine::pictureOptions(question, *model) : engine::pictureOptions(question, nullptr);
     return options ? *options : engine::pictureOptions(card());
 }
 

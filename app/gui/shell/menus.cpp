@@ -36,8 +36,8 @@ constexpr std::array kPlan{
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.",
              "run.start run.stop run.oracle run.verify >run.verify. - *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Analyze"), "analyze. region.",
-             "run.diagnose run.diagnose.deep run.diagnose.compare - region.mark region.largest region.whole "
-             "region.file region.clear - *"},
+             "run.diagnose run.diagnose.deep run.diagnose.compare run.diagnose.folder - region.mark region.largest "
+             "region.whole region.file region.clear - *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Go"), "go.",
              "go.historyback go.historyforward - go.first go.runback go.back go.play go.forward go.run go.last - "
              "go.over go.overback go.out go.outback go.selection go.selectionback go.changed go.changedback - go.mode "

@@ -238,7 +238,8 @@ void MainWindow::takeResult(const ExplainDone& result)
                                                 .arg(result.rulesReused));
     if (result.model) {
         const bool isText = result.text && !result.text->steps.empty();
-        panel.setPredicted(isText                 ? bestWord(*result.text)
+        const bool isWord = isText && (result.predicted < 0 || !result.text->steps.front().best.text.empty());
+        panel.setPredicted(isWord                 ? bestWord(*result.text)
                            : result.predicted < 0 ? QString()
                                                   : m_model.className(result.predicted));
     }

@@ -13,8 +13,8 @@ namespace retro::diagnosis
 namespace
 {
 
-/// Samples that are right with other numbers for their pixels, less those that are right as given, of all: > 0.2, at
-/// least 4 of them, and most are right then: a model with another fault gains something by chance.
+/// Samples that are right with other numbers for their pixels or tokens, less those that are right as given, of all: >
+/// 0.2, at least 4 of them, and most are right then: a model with another fault gains something by chance.
 constexpr double kMostGained = 0.2;
 constexpr std::size_t kLeastGained = 4;
 constexpr double kLeastRight = 0.6;
@@ -23,8 +23,8 @@ constexpr double kPreparationBase = 2.9; // before labels in another order, whic
 void findOtherPreparation(const Facts& facts, Probe& probe)
 {
     const Population& all = *facts.sources().population;
-    if (all.otherwise.empty() || facts.sources().pixels.empty()) {
-        return probe.notRun("the inputs are no pictures");
+    if (all.otherwise.empty()) {
+        return probe.notRun("the inputs are neither pictures nor tokens");
     }
     const Answers* best = nullptr;
     double most = 0;
@@ -41,7 +41,8 @@ void findOtherPreparation(const Facts& facts, Probe& probe)
             most = static_cast<double>(more) / static_cast<double>(answers.best.size());
         }
     }
-    const Place place{PlaceKind::Input, facts.sources().pixels.front().input, {}, {}};
+    const bool arePixels = !facts.sources().pixels.empty();
+    const Place place{PlaceKind::Input, arePixels ? facts.sources().pixels.front().input : "tokens", {}, {}};
     probe.measured(place.name, most);
     const std::size_t samples = best->best.size();
     const std::size_t right = best->right(all.truth);
@@ -52,13 +53,16 @@ void findOtherPreparation(const Facts& facts, Probe& probe)
     Finding& finding = probe.warning(kPreparationBase, most, place);
     finding.what = fmt::format("with {}, {} of {} inputs get their class; as given, {}", best->words, right, samples,
                                right - gained);
-    finding.means = "The model was trained with pixels that became other numbers.";
+    finding.means = arePixels ? "The model was trained with pixels that became other numbers."
+                              : "The model was trained with other numbers for the same tokens: look at the tokenizer.";
     finding.remedy = "Make the input so";
     finding.numbers = {{"share_gained", most}, {"right_otherwise", static_cast<double>(right)}};
     finding.threshold = kMostGained;
-    finding.action = {"prepare input", {{"input", place.name}, {"option", best->option}}, best->option};
+    if (!best->option.empty()) {
+        finding.action = {"prepare input", {{"input", place.name}, {"option", best->option}}, best->option};
+    }
     finding.chart.kind = ChartKind::Bars;
-    finding.chart.title = "Inputs that get their class, by how their pixels become numbers";
+    finding.chart.title = "Inputs that get their class, by how they become numbers";
     for (const Answers& answers : all.otherwise) {
         finding.chart.marked = &answers == best ? std::vector{finding.chart.names.size()} : finding.chart.marked;
         finding.chart.names.push_back(answers.words);
@@ -69,9 +73,12 @@ void findOtherPreparation(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check dataPreparation{
-    "data.preparation",  "share of labelled inputs that get their class only when their pixels become other numbers",
-    kMostGained,         "0 … 0.04",
-    Need::Labels,        true,
+    "data.preparation",
+    "share of labelled inputs that get their class only when their pixels or tokens become other numbers",
+    kMostGained,
+    "0 … 0.04",
+    Need::Labels,
+    true,
     findOtherPreparation};
 
 } // namespace retro::diagnosis

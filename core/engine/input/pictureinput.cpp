@@ -144,7 +144,8 @@ PictureOptions pictureOptions(const formats::ModelCard* card)
 {
     PictureOptions options;
     if (card != nullptr) {
-        options.origin = card->describesInput ? PictureOrigin::Card : PictureOrigin::Usual;
+        const bool isKnown = card->describesInput && card->inputKind == "image";
+        options.origin = isKnown ? PictureOrigin::Card : PictureOrigin::Usual;
         options.layout = card->layout;
         options.channels = card->channels;
         options.low = card->scale[0];

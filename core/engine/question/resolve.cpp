@@ -189,7 +189,7 @@ Result<ExplainRequest> resolve(const Question& question, const LoadedModel& mode
     request.conditions = asked.conditions;
     request.conditionForm = asked.conditionForm == "beside" ? ConditionForm::Beside : ConditionForm::Only;
     request.sources = asked.inputs;
-    RETRO_TRY(request.preparation, pictureOptions(question, cardOf(model)));
+    RETRO_TRY(request.preparation, pictureOptions(question, model));
     request.pictures = picturesOf(asked.inputs, *model.graph());
     request.warnings = pictureWarnings(request.pictures, model, *request.preparation);
     return request;
@@ -229,6 +229,24 @@ Result<PictureOptions> pictureOptions(const Question& question, const ModelCard*
         const std::size_t channels = options.channels == "GRAY" ? 1 : 3;
         RETRO_CHECK(checkPerChannel(question.mean, options.mean.size(), channels, "--mean"));
         RETRO_CHECK(checkPerChannel(question.deviation, options.deviation.size(), channels, "--std"));
+    }
+    return options;
+}
+
+Result<PictureOptions> pictureOptions(const Question& question, const LoadedModel& model)
+{
+    RETRO_TRY(PictureOptions options, pictureOptions(question, cardOf(model)));
+    const bool isSaid = !question.layout.empty() || (model.card && model.card->describesInput);
+    const graph::Graph& graph = *model.graph();
+    for (const base::ValueId input : isSaid ? std::span<const base::ValueId>() : std::span(graph.inputs())) {
+        const auto& shape = graph.value(input).shape;
+        const auto areColours = [&](std::size_t axis) {
+            const std::optional<std::int64_t> extent = (*shape)[axis].extent;
+            return extent == 1 || extent == 3 || extent == 4;
+        };
+        if (shape && shape->size() == 4 && areColours(3) && (*shape)[1].extent && !areColours(1)) {
+            options.layout = "NHWC";
+        }
     }
     return options;
 }
@@ -378,7 +396,7 @@ Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const L
                                                const PictureDecoder& decode)
 {
     const base::ReadingScope scope("an input");
-    RETRO_TRY(const PictureOptions options, pictureOptions(question, cardOf(model)));
+    RETRO_TRY(const PictureOptions options, pictureOptions(question, model));
     return resolveInputs(question.inputs, model, options, decode);
 }
 

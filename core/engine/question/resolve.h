@@ -24,6 +24,8 @@ namespace retro::engine
 /// Its parts, for passes that take less. Errors: Usage.
 [[nodiscard]] base::Result<TargetRequest> targetOf(const Question& question, const LoadedModel& model);
 [[nodiscard]] base::Result<PictureOptions> pictureOptions(const Question& question, const formats::ModelCard* card);
+/// The same of a model; where neither a person nor the card says it, the layout is what its inputs can have alone.
+[[nodiscard]] base::Result<PictureOptions> pictureOptions(const Question& question, const LoadedModel& model);
 [[nodiscard]] base::Result<PlanOptions> planOptions(const Question& question);
 [[nodiscard]] base::Result<ForwardingOptions> forwardingOptions(const Question& question);
 [[nodiscard]] execute::Precision precisionOf(const Question& question, const LoadedModel& model);

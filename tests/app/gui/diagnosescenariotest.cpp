@@ -10,6 +10,8 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
+#include "core/engine/input/picturedecode.h"
+#include "core/engine/population.h"
 #include "core/formats/modelcard.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/npy.h"
@@ -32,6 +34,8 @@
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QToolButton>
+
+#include <fmt/format.h>
 
 using namespace retro;
 using rewrite::testing::randomTensor;
@@ -173,6 +177,52 @@ private slots:
         RETRO_SAYS(stage.window.diagnosis().state().change, "(input.layout) is gone");
         QVERIFY(QFile::exists(stage.folder.filePath("input.npy"))); // the person's own file stays
         QCOMPARE(tensor::readNpy(stage.path("input.npy")).value().shape(), (tensor::Shape{1, 8, 8, 3}));
+    }
+
+    /// The fault: the classes are right with R and B exchanged alone, which only a folder with labels shows.
+    void aFolderShowsAnotherPreparation()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        QDir(stage.folder.path()).mkdir("pictures");
+        const QString pictures = stage.folder.filePath("pictures");
+        for (int i = 0; i < 24; ++i) {
+            QImage picture(8, 8, QImage::Format_RGB888);
+            picture.fill(i % 2 == 0 ? QColor(255, (53 * i) % 256, 0) : QColor(0, (37 * i) % 256, 255));
+            picture.setPixelColor(i % 8, i / 8, Qt::white);
+            QVERIFY(picture.save(pictures + QStringLiteral("/p%1.png").arg(i, 2, 10, QLatin1Char('0'))));
+        }
+        RETRO_MADE(model, engine::loadModel(stage.path("model.onnx")));
+        engine::Question exchanged;
+        exchanged.channels = "BGR";
+        RETRO_MADE(inputs, engine::labelledInputs({pictures.toStdString()}, {}, **model));
+        RETRO_MADE(right, engine::populationOf(**model, exchanged, **inputs, engine::decodePicture));
+        QFile table(pictures + "/labels.csv");
+        QVERIFY(table.open(QIODevice::WriteOnly));
+        table.write("file,label\n");
+        for (std::size_t i = 0; i < (*right)->files.size(); ++i) {
+            table.write(fmt::format("{},{}\n", std::filesystem::path((*right)->files[i]).filename().string(),
+                                    (*right)->asGiven.best[i])
+                            .c_str());
+        }
+        table.close();
+        stage.window.open(stage.folder.filePath("model.onnx"), {pictures + "/p03.png"}, "epsilon_plus");
+        QVERIFY(stage.settles());
+        stage.window.diagnosis().lookAt(pictures, table.fileName());
+        QVERIFY(stage.settles());
+        RETRO_SAYS(stage.pane().findChild<QLabel*>("summary")->text().remove(QChar(0x200B)), "with folder pictures");
+        const diagnosis::Finding* finding = stage.found("data.preparation");
+        QVERIFY(finding != nullptr);
+        RETRO_SAYS(QString::fromStdString(finding->what), "R and B exchanged, 24 of 24");
+        QVERIFY(stage.press("data.preparation", "mend"));
+        QVERIFY(stage.settles());
+        QCOMPARE(stage.window.findChild<views::RunPanel*>()->question().channels, std::string("BGR"));
+        QVERIFY(stage.found("data.preparation") == nullptr);
+        RETRO_SAYS(stage.window.diagnosis().state().change, "(data.preparation) is gone");
+        // A folder that is none is said, and nothing else is lost.
+        stage.window.diagnosis().lookAt(stage.folder.filePath("nowhere"), {});
+        QVERIFY(stage.settles());
+        QVERIFY(stage.window.diagnosis().state().diagnosis != nullptr);
     }
 
     void aWrongClassIsMendedAndTakenBack()

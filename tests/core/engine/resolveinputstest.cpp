@@ -2,6 +2,7 @@
 // Files that are given as inputs, fitted to what the model declares.
 #include "core/base/memorylimit.h"
 #include "core/engine/input/inputs.h"
+#include "core/engine/question/resolve.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
 
@@ -66,6 +67,22 @@ private slots:
         QVERIFY(read->front().size() > 0);
         RETRO_REFUSED(engine::resolveInputs({folder + "deflated.npz"}, twice({}), {}, {}), "is called 'x'");
         RETRO_REFUSED(engine::resolveInputs({"-"}, twice({}), {}, {}), "standard input is not read");
+    }
+
+    /// A layout that nobody says is the one that the axes of the input can have alone.
+    void theLayoutOfPixelsIsThatOfTheInput()
+    {
+        const auto layoutOf = [](std::vector<graph::Dimension> shape, const std::string& asked) {
+            engine::LoadedModel model;
+            model.rewritten.graph = std::make_shared<const graph::Graph>(twice(std::move(shape)));
+            engine::Question question;
+            question.layout = asked;
+            return engine::pictureOptions(question, model).value().layout;
+        };
+        QCOMPARE(layoutOf({{1, ""}, {24, ""}, {24, ""}, {3, ""}}, ""), std::string("NHWC"));
+        QCOMPARE(layoutOf({{1, ""}, {24, ""}, {24, ""}, {3, ""}}, "NCHW"), std::string("NCHW"));
+        QCOMPARE(layoutOf({{1, ""}, {3, ""}, {24, ""}, {24, ""}}, ""), std::string("NCHW"));
+        QCOMPARE(layoutOf({{1, ""}, {3, ""}, {24, ""}, {3, ""}}, ""), std::string("NCHW"));
     }
 
     void twoNumbersAreNone()

@@ -4,7 +4,10 @@
 #include <QtTest>
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/input/picturedecode.h"
+#include "core/engine/population.h"
 #include "core/engine/verify/rewritechecks.h"
+#include "core/tensor/npy.h"
 #include "tests/core/engine/relevancenetworks.h"
 
 #include <functional>
@@ -45,6 +48,14 @@ SharedGraph modelWith(const std::function<ValueId(Writer&, ValueId)>& rows)
     Writer writer;
     const ValueId tokens = writer.integers("tokens", kShape);
     return finished(writer, rows(writer, tokens));
+}
+
+/// One of twenty words.
+SharedGraph modelOfMany()
+{
+    return modelWith([](Writer& writer, ValueId tokens) {
+        return writer.node("Gather", "rows", {writer.constant("table", randomTensor({20, kWidth}, 3)), tokens});
+    });
 }
 
 /// Relevance of the first input for the class with the best score; invalid where it cannot be explained.
@@ -461,6 +472,33 @@ private slots:
             ofStart += i < kWidth ? arrived.at(i) : 0;
         }
         QVERIFY(std::abs(sum - (all - ofStart)) < 1e-9 * std::abs(all)); // the constant token has no place
+    }
+
+    /// Inputs of a folder, numbered by another tokenizer than that of the model.
+    void aFolderShowsOtherNumbersOfTokens()
+    {
+        const QTemporaryDir folder;
+        const auto graph = modelOfMany();
+        const auto model = modelOf(graph);
+        engine::LabelledInputs inputs;
+        for (std::int64_t i = 0; i < 12; ++i) {
+            const Ints tokens{i, (5 * i) % 19, (7 * i + 3) % 19, 18 - i, (11 * i) % 19};
+            Ints meant = tokens;
+            std::ranges::for_each(meant, [](std::int64_t& token) { ++token; });
+            const std::string file = folder.filePath(QString::number(i) + ".npy").toStdString();
+            QVERIFY(tensor::writeNpy(file, Tensor::of<std::int64_t>(kShape, tokens)).ok());
+            const Tensor scores = explained(graph, meant, "epsilon").outputs.front();
+            inputs.items.push_back({std::to_string(i), {file}, file});
+            inputs.truth.push_back(scores.at(0) > scores.at(1) ? (scores.at(0) > scores.at(2) ? 0 : 2)
+                                                               : (scores.at(1) > scores.at(2) ? 1 : 2));
+        }
+        const auto all = engine::populationOf(*model, engine::Question(), inputs, engine::decodePicture);
+        QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
+        QCOMPARE((*all)->otherwise.size(), std::size_t{6});
+        QVERIFY((*all)->asGiven.right(inputs.truth) < 12);
+        for (const diagnosis::Answers& one : (*all)->otherwise) {
+            QCOMPARE(one.right(inputs.truth) == 12, one.words == "+1 to every number of \"tokens\"");
+        }
     }
 
     void indicesOfSeveralTokensAreNone()

@@ -60,6 +60,16 @@ private slots:
         QVERIFY(!*again);
     }
 
+    /// What is taken where nobody says how pixels become numbers would stand there as what somebody knows.
+    void whatNobodyChoseOfPixelsIsNotWritten()
+    {
+        formats::ModelCard card = choices();
+        card.describesInput = false;
+        QVERIFY(formats::saveCardChoices(inFolder("usual.onnx"), card).ok());
+        RETRO_MADE(read, formats::readCard(inFolder("usual.card.json")));
+        QVERIFY(!read->describesInput && read->composite == card.composite);
+    }
+
     void whatWeDoNotKnowStays()
     {
         const std::string before = R"({

@@ -92,6 +92,9 @@ private slots:
         QCOMPARE(card->channels, std::string("RGB"));
         QCOMPARE(card->scale, (std::array<double, 2>{0, 1}));
         QCOMPARE(card->size, (std::array<int, 2>{0, 0}));
+        QVERIFY(!card->describesInput); // its name says nothing of pixels
+        RETRO_MADE(scaled, read(R"({"format": "retrograde-card/1", "input": {"scale": [0, 255]}})"));
+        QVERIFY(scaled->describesInput);
     }
 
     void faultsNameFileAndField_data()
