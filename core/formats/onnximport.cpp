@@ -18,6 +18,7 @@
 #include "core/formats/onnxtexts.h"
 #include "core/formats/onnxtypes.h"
 #include "core/formats/opsetlimit.h"
+#include "core/graph/dimensions.h"
 #include "core/graph/graphbuilder.h"
 
 #include <fmt/format.h>
@@ -236,11 +237,7 @@ private:
         const bool isThere = constant.data.isValid();
         const ValueId id = m_builder.addConstant(name, std::move(constant.data));
         if (!isThere) {
-            std::vector<graph::Dimension> dimensions;
-            for (const std::int64_t extent : constant.type.shape) {
-                dimensions.push_back({extent, {}});
-            }
-            m_builder.declare(id, constant.type.dtype, std::move(dimensions));
+            m_builder.declare(id, constant.type.dtype, graph::dimensionsOf(constant.type.shape));
         }
     }
 

@@ -2,6 +2,7 @@
 #include "core/graph/graphbuilder.h"
 
 #include "core/base/cancel.h"
+#include "core/graph/dimensions.h"
 
 #include <fmt/format.h>
 
@@ -130,11 +131,7 @@ ValueId GraphBuilder::addInput(std::string name, tensor::DType dtype, std::optio
 
 ValueId GraphBuilder::addInput(std::string name, tensor::DType dtype, const tensor::Shape& shape)
 {
-    std::vector<Dimension> dimensions(shape.size());
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        dimensions[i].extent = shape[i];
-    }
-    return addInput(std::move(name), dtype, std::optional(std::move(dimensions)));
+    return addInput(std::move(name), dtype, std::optional(dimensionsOf(shape)));
 }
 
 ValueId GraphBuilder::addConstant(std::string name, tensor::Tensor data)
@@ -143,11 +140,7 @@ ValueId GraphBuilder::addConstant(std::string name, tensor::Tensor data)
     value.name = std::move(name);
     value.kind = ValueKind::Constant;
     value.dtype = data.dtype();
-    std::vector<Dimension> dimensions(data.rank());
-    for (std::size_t i = 0; i < data.rank(); ++i) {
-        dimensions[i].extent = data.shape()[i];
-    }
-    value.shape = std::move(dimensions);
+    value.shape = dimensionsOf(data.shape());
     value.constant = std::move(data);
     return addValue(std::move(value));
 }

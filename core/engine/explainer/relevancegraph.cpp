@@ -5,6 +5,7 @@
 #include "core/engine/explainer/followingconstants.h"
 #include "core/engine/explainer/relevancewriter.h"
 #include "core/engine/gradient/standardnodes.h"
+#include "core/engine/model/changedgraph.h"
 #include "core/engine/model/prepare.h"
 #include "core/formats/onnxexport.h"
 #include "core/graph/contentdigest.h"
@@ -99,14 +100,8 @@ public:
         if (!addConstants()) {
             return std::shared_ptr<const graph::Graph>();
         }
-        const auto take = [this](std::vector<ValueId>& values) {
-            std::ranges::transform(values, values.begin(),
-                                   [this](ValueId value) { return value.isValid() ? m_copy[value.index()] : value; });
-        };
-        for (graph::Node node : first.nodes()) {
-            take(node.inputs);
-            take(node.outputs);
-            m_builder.addNode(std::move(node));
+        for (const graph::Node& node : first.nodes()) {
+            m_builder.addNode(renumbered(node, m_copy));
         }
         for (const ValueId output : first.outputs()) {
             m_builder.addOutput(m_copy[output.index()]);
@@ -215,37 +210,15 @@ joinedGraph(const std::array<std::shared_ptr<const graph::Graph>, 3>& written, c
 /// take. Errors: Cancelled.
 Result<std::shared_ptr<const graph::Graph>> withTypedConstants(const graph::Graph& graph, const std::stop_token& stop)
 {
-    graph::GraphBuilder builder(graph.name());
-    builder.setOpsets(graph);
-    std::vector<graph::ValueId> copy(graph.valueCount());
-    for (const graph::ValueId input : graph.inputs()) {
-        const graph::Value& value = graph.value(input);
-        copy[input.index()] = builder.addInput(value.name, value.dtype, value.shape);
-    }
+    GraphChanges changes;
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         const graph::Value& value = graph.value(graph::ValueId(i));
         if (value.kind == graph::ValueKind::Constant) {
             const bool isFloat = tensor::isFloating(value.constant.dtype());
-            copy[i] = builder.addConstant(value.name, isFloat ? value.constant.to(value.dtype) : value.constant);
-        } else if (value.kind == graph::ValueKind::Result) {
-            copy[i] = builder.addResult(value.name);
-            builder.declare(copy[i], value.dtype, value.shape);
+            changes.constants[graph::ValueId(i)] = isFloat ? value.constant.to(value.dtype) : value.constant;
         }
     }
-    const auto take = [&](std::vector<graph::ValueId>& values) {
-        std::ranges::transform(values, values.begin(),
-                               [&](graph::ValueId value) { return value.isValid() ? copy[value.index()] : value; });
-    };
-    for (graph::Node node : graph.nodes()) {
-        take(node.inputs);
-        take(node.outputs);
-        builder.addNode(std::move(node));
-    }
-    for (const graph::ValueId output : graph.outputs()) {
-        builder.addOutput(copy[output.index()]);
-    }
-    RETRO_TRY(graph::Graph built, std::move(builder).build(stop));
-    return std::make_shared<const graph::Graph>(std::move(built));
+    return changedGraph(graph, changes, stop);
 }
 
 bool hasFreeInput(const graph::Graph& graph)

@@ -71,11 +71,12 @@ public:
     /// One number in a shape that a value holds.
     ValueId filled(ValueId shape, double value) { return m_emit.filledBy(shape, value); }
     ValueId sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes = true);
+    ValueId swapLast(ValueId value, std::size_t rank) { return m_emit.swapLast(value, rank); }
+    /// Undoes a broadcast from `from`, the shape of `value`, to `to`.
     ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to)
     {
         return m_emit.sumTo(value, from, to);
     }
-    ValueId swapLast(ValueId value, std::size_t rank) { return m_emit.swapLast(value, rank); }
     /// The first sample alone.
     ValueId firstSample(ValueId value);
 

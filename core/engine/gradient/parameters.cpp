@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/parameters.h"
 
-#include "core/graph/graphbuilder.h"
+#include "core/engine/model/changedgraph.h"
 
 #include <fmt/format.h>
 
@@ -37,87 +37,26 @@ std::vector<std::string> initializersWithout(const graph::Graph& file, const gra
     return lines;
 }
 
-/// Copies a graph value by value, with some constants as inputs.
-class ConstantsOpener
+/// The graph with what are initializers of the file as inputs.
+Result<std::shared_ptr<const graph::Graph>> withOpened(const graph::Graph& graph, const graph::Graph& file,
+                                                       std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
 {
-public:
-    /// `file`: the graph whose initializers count.
-    ConstantsOpener(const graph::Graph& graph, const graph::Graph& file)
-        : m_graph(graph), m_file(file), m_builder(graph.name()), m_newId(graph.valueCount())
-    {}
-
-    Result<graph::Graph> open(std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
-    {
-        m_builder.setOpsets(m_graph);
-        for (const ValueId input : m_graph.inputs()) {
-            const graph::Value& value = m_graph.value(input);
-            m_newId[input.index()] = m_builder.addInput(value.name, value.dtype, value.shape);
-        }
-        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            if (isParameter(ValueId(i))) {
-                const graph::Value& value = m_graph.value(ValueId(i));
-                m_newId[i] = m_builder.addInput(value.name, value.constant.dtype(), value.constant.shape());
-                inputs.push_back(value.constant);
-            }
-        }
-        addOthers();
-        addNodes();
-        for (const ValueId output : m_graph.outputs()) {
-            m_builder.addOutput(m_newId[output.index()]);
-        }
-        return std::move(m_builder).build(stop);
-    }
-
-private:
-    [[nodiscard]] bool isParameter(ValueId id) const
-    {
-        const graph::Value& value = m_graph.value(id);
-        return isFloatingConstant(value) && !m_graph.uses(id).empty() && isOfFile(value.name);
-    }
-
-    [[nodiscard]] bool isOfFile(const std::string& name) const
-    {
-        const auto found = m_file.findValue(name);
-        return found && isFloatingConstant(m_file.value(*found));
-    }
-
-    void addOthers()
-    {
-        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            const graph::Value& value = m_graph.value(ValueId(i));
-            if (m_newId[i].isValid()) {
-                continue;
-            }
-            if (value.kind == graph::ValueKind::Constant) {
-                m_newId[i] = m_builder.addConstant(value.name, value.constant);
-            } else {
-                m_newId[i] = m_builder.addResult(value.name);
-                m_builder.declare(m_newId[i], value.dtype, value.shape);
-            }
+    const auto isOfFile = [&](const std::string& name) {
+        const auto found = file.findValue(name);
+        return found && isFloatingConstant(file.value(*found));
+    };
+    GraphChanges changes;
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        const graph::Value& value = graph.value(ValueId(i));
+        if (isFloatingConstant(value) && !graph.uses(ValueId(i)).empty() && isOfFile(value.name)) {
+            changes.inputs[ValueId(i)] = {value.constant.dtype(), value.constant.shape()};
+            inputs.push_back(value.constant);
+        } else if (value.kind == graph::ValueKind::Constant) { // in the type of its data
+            changes.constants[ValueId(i)] = value.constant;
         }
     }
-
-    void rename(std::vector<ValueId>& ids) const
-    {
-        for (ValueId& id : ids) {
-            id = id.isValid() ? m_newId[id.index()] : id;
-        }
-    }
-
-    void addNodes()
-    {
-        for (graph::Node node : m_graph.nodes()) {
-            rename(node.inputs);
-            rename(node.outputs);
-            m_builder.addNode(std::move(node));
-        }
-    }
-
-    const graph::Graph& m_graph;
-    const graph::Graph& m_file;
-    graph::GraphBuilder m_builder;
-    std::vector<ValueId> m_newId;
-};
+    return changedGraph(graph, changes, stop);
+}
 
 } // namespace
 
@@ -127,11 +66,11 @@ Result<OpenedParameters> openParameters(const LoadedModelPointer& model, std::ve
     rewrite::RewriteOptions none = rewrite::noRewrites();
     none.dequantise = model->rewritten.options.dequantise; // no gradient passes levels
     RETRO_TRY(const LoadedModelPointer plain, withRewrites(model, none, stop));
-    RETRO_TRY(graph::Graph opened, ConstantsOpener(*plain->graph(), *plain->rewritten.before).open(inputs, stop));
-    std::vector<std::string> without = initializersWithout(*plain->rewritten.before, opened);
+    RETRO_TRY(const auto graph, withOpened(*plain->graph(), *plain->rewritten.before, inputs, stop));
+    std::vector<std::string> without = initializersWithout(*plain->rewritten.before, *graph);
     auto made = std::make_shared<LoadedModel>(*plain);
     none.keepDigits = false;
-    RETRO_TRY(made->rewritten, rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(opened)), none, stop));
+    RETRO_TRY(made->rewritten, rewrite::rewrite(graph, none, stop));
     return OpenedParameters{std::move(made), std::move(inputs), std::move(without)};
 }
 

@@ -2,8 +2,10 @@
 #include "core/engine/gradient/plannedgraph.h"
 
 #include "core/engine/gradient/writtenparts.h"
+#include "core/engine/model/changedgraph.h"
 #include "core/engine/plan/planning.h"
 #include "core/execute/reachedvalues.h"
+#include "core/graph/dimensions.h"
 #include "core/graph/reach.h"
 #include "core/ops/numbertypes.h"
 #include "core/runtime/reversehalf.h"
@@ -23,18 +25,10 @@ namespace retro::engine
 using base::NodeId;
 using base::Result;
 using base::ValueId;
+using graph::dimensionsOf;
 
 namespace
 {
-
-std::vector<graph::Dimension> dimensionsOf(const tensor::Shape& shape)
-{
-    std::vector<graph::Dimension> dimensions;
-    for (const std::int64_t extent : shape) {
-        dimensions.push_back({extent, {}});
-    }
-    return dimensions;
-}
 
 /// Writes the steps of a plan as nodes. Ids of two graphs are used: those of the model, and those of the graph that is
 /// written.
@@ -361,20 +355,13 @@ private:
 Result<std::shared_ptr<const graph::Graph>> withoutUnused(const graph::Graph& written, const graph::Graph& model)
 {
     const std::vector<bool> isNeeded = graph::ancestorsOf(written, written.outputs()).nodes;
-    PartCopy copy(written, written.name());
-    for (const ValueId input : written.inputs()) {
-        copy.take(input);
-    }
+    GraphChanges changes;
+    changes.keptNodes.emplace(written.nodeCount());
     for (std::size_t i = 0; i < written.nodeCount(); ++i) {
         const std::string& name = written.node(NodeId(i)).name;
-        if (isNeeded[i] || model.findNode(name.substr(0, name.rfind('~')))) {
-            copy.add(NodeId(i));
-        }
+        (*changes.keptNodes)[i] = isNeeded[i] || model.findNode(name.substr(0, name.rfind('~')));
     }
-    for (const ValueId output : written.outputs()) {
-        copy.addOutput(output);
-    }
-    return std::move(copy).build();
+    return changedGraph(written, changes);
 }
 
 Result<void> checkPlan(const runtime::JointProgram& program, const schedule::Plan& plan)

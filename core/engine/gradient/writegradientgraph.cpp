@@ -10,9 +10,10 @@
 #include "core/engine/gradient/plannedgraph.h"
 #include "core/engine/gradient/standardnodes.h"
 #include "core/engine/model/binding.h"
+#include "core/engine/model/changedgraph.h"
 #include "core/execute/control/unroll.h"
 #include "core/formats/modelfile.h"
-#include "core/graph/graphbuilder.h"
+#include "core/graph/dimensions.h"
 #include "core/rewrite/rewrite.h"
 
 #include <fmt/format.h>
@@ -259,58 +260,6 @@ GraphPlan planOfForms(const runtime::JointProgram& program, const ForwardNeeds& 
     return made;
 }
 
-/// Copies a graph value by value and node by node, its inputs with the shapes of the data.
-class ShapedCopy
-{
-public:
-    explicit ShapedCopy(const graph::Graph& graph) : m_graph(graph), m_builder(graph.name()), m_copy(graph.valueCount())
-    {}
-
-    Result<graph::Graph> build(const std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
-    {
-        m_builder.setOpsets(m_graph);
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            const graph::Value& value = m_graph.value(m_graph.inputs()[i]);
-            m_copy[m_graph.inputs()[i].index()] = m_builder.addInput(value.name, value.dtype, inputs[i].shape());
-        }
-        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            copyValue(graph::ValueId(i));
-        }
-        for (graph::Node node : m_graph.nodes()) {
-            take(node.inputs);
-            take(node.outputs);
-            m_builder.addNode(std::move(node));
-        }
-        for (const graph::ValueId output : m_graph.outputs()) {
-            m_builder.addOutput(m_copy[output.index()]);
-        }
-        return std::move(m_builder).build(stop);
-    }
-
-private:
-    void copyValue(graph::ValueId id)
-    {
-        const graph::Value& value = m_graph.value(id);
-        if (value.kind == graph::ValueKind::Constant) {
-            m_copy[id.index()] = m_builder.addConstant(value.name, value.constant);
-        } else if (value.kind == graph::ValueKind::Result) {
-            m_copy[id.index()] = m_builder.addResult(value.name);
-            m_builder.declare(m_copy[id.index()], value.dtype, value.shape);
-        }
-    }
-
-    void take(std::vector<graph::ValueId>& values) const
-    {
-        std::ranges::transform(values, values.begin(), [this](graph::ValueId value) {
-            return value.isValid() ? m_copy[value.index()] : value;
-        });
-    }
-
-    const graph::Graph& m_graph;
-    graph::GraphBuilder m_builder;
-    std::vector<graph::ValueId> m_copy; ///< by old value
-};
-
 /// What operators of many steps come to depends on shapes, which a file may leave open. Inputs that do not fit are
 /// left to bindModel(), which says so.
 Result<std::shared_ptr<const graph::Graph>> withShapes(const std::shared_ptr<const graph::Graph>& graph,
@@ -320,8 +269,17 @@ Result<std::shared_ptr<const graph::Graph>> withShapes(const std::shared_ptr<con
     if (inputs.size() != graph->inputs().size()) {
         return graph;
     }
-    RETRO_TRY(graph::Graph shaped, ShapedCopy(*graph).build(inputs, stop));
-    return std::make_shared<const graph::Graph>(std::move(shaped));
+    GraphChanges changes;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        changes.shapes[graph->inputs()[i]] = graph::dimensionsOf(inputs[i].shape());
+    }
+    for (std::size_t i = 0; i < graph->valueCount(); ++i) { // in the type of their data
+        const graph::Value& value = graph->value(graph::ValueId(i));
+        if (value.kind == graph::ValueKind::Constant) {
+            changes.constants[graph::ValueId(i)] = value.constant;
+        }
+    }
+    return changedGraph(*graph, changes, stop);
 }
 
 /// A model in nodes that may have reverse rules, what made them, and why operators of many steps stayed whole.

@@ -78,7 +78,8 @@ graph::Node renumbered(graph::Node node, const std::vector<ValueId>& ids)
     return node;
 }
 
-base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes)
+base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes,
+                                                               const std::stop_token& stop)
 {
     graph::GraphBuilder builder(graph.name());
     builder.setOpsets(graph);
@@ -101,7 +102,7 @@ base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Grap
     for (const ValueId output : outputs) {
         builder.addOutput(ids[output.index()]);
     }
-    RETRO_TRY(graph::Graph copy, std::move(builder).build());
+    RETRO_TRY(graph::Graph copy, std::move(builder).build(stop));
     return std::make_shared<const graph::Graph>(std::move(copy));
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 namespace retro::engine
@@ -18,16 +19,16 @@ struct GraphChanges
 {
     std::map<base::ValueId, std::vector<graph::Dimension>> shapes; ///< of inputs
     std::map<base::ValueId, tensor::Tensor> constants;             ///< data of constants
-    std::map<base::ValueId, ops::TensorType> inputs;               ///< results that are inputs, behind the graph's own
+    std::map<base::ValueId, ops::TensorType> inputs;               ///< values that are inputs, behind the graph's own
     std::optional<std::vector<bool>> keptNodes = {};               ///< by NodeId; none = all
     std::optional<std::vector<base::ValueId>> outputs = {};        ///< in place of the graph's own
 };
 
 /// The copy. Inputs keep their order; where all nodes are kept and no input is added, values and nodes keep their ids.
 /// Values that nobody makes or reads any more are left out with their nodes. Errors: as graph::GraphBuilder::build() (a
-/// kept node that reads what no kept node makes; no output).
-[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph,
-                                                                             const GraphChanges& changes);
+/// kept node that reads what no kept node makes; no output; Cancelled).
+[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>>
+changedGraph(const graph::Graph& graph, const GraphChanges& changes, const std::stop_token& stop = {});
 
 /// A node whose operands and results have their ids in another graph.
 [[nodiscard]] graph::Node renumbered(graph::Node node, const std::vector<base::ValueId>& ids);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/model/standins.h"
 
-#include "core/graph/graphbuilder.h"
+#include "core/engine/model/changedgraph.h"
 #include "core/ops/linear/storedweight.h"
 #include "core/tensor/checkedshape.h"
 
@@ -43,21 +43,6 @@ Result<Tensor> standInOf(const graph::Value& value)
     return ops::shapeOnly(value.dtype, shape);
 }
 
-Result<void> addValue(graph::GraphBuilder& builder, const graph::Value& value)
-{
-    if (value.kind == graph::ValueKind::Input) {
-        builder.addInput(value.name, value.dtype, value.shape);
-    } else if (lacksItsData(value)) {
-        RETRO_TRY(Tensor zeros, standInOf(value));
-        builder.addConstant(value.name, std::move(zeros));
-    } else if (value.kind == graph::ValueKind::Constant) {
-        builder.addConstant(value.name, value.constant);
-    } else {
-        builder.declare(builder.addResult(value.name), value.dtype, value.shape);
-    }
-    return {};
-}
-
 } // namespace
 
 Result<std::shared_ptr<const Graph>> withAllConstants(const std::shared_ptr<const Graph>& graph,
@@ -66,19 +51,14 @@ Result<std::shared_ptr<const Graph>> withAllConstants(const std::shared_ptr<cons
     if (std::ranges::none_of(graph->values(), lacksItsData)) {
         return graph;
     }
-    graph::GraphBuilder builder(graph->name());
-    builder.setOpsets(*graph);
-    for (const graph::Value& value : graph->values()) {
-        RETRO_CHECK(addValue(builder, value));
+    GraphChanges changes;
+    for (std::size_t i = 0; i < graph->valueCount(); ++i) {
+        const graph::Value& value = graph->value(ValueId(i));
+        if (lacksItsData(value)) {
+            RETRO_TRY(changes.constants[ValueId(i)], standInOf(value));
+        }
     }
-    for (const graph::Node& node : graph->nodes()) {
-        builder.addNode(node);
-    }
-    for (const ValueId output : graph->outputs()) {
-        builder.addOutput(output);
-    }
-    RETRO_TRY(Graph built, std::move(builder).build(stop));
-    return std::shared_ptr<const Graph>(std::make_shared<const Graph>(std::move(built)));
+    return changedGraph(*graph, changes, stop);
 }
 
 Result<LoadedModel> withAllConstants(const LoadedModel& model, const std::stop_token& stop)

@@ -162,6 +162,18 @@ std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tenso
     return parts;
 }
 
+void bookFiltered(event::LedgerEntry* ledger, const Tensor& arrived, const Tensor& kept)
+{
+    if (ledger == nullptr || !arrived.isValid()) {
+        return;
+    }
+    const Tensor dropped = ops::algebra::subtract(arrived, kept);
+    const double amount = ops::algebra::sum(dropped);
+    ledger->arrived += amount;
+    ledger->magnitude += ops::algebra::sumAbsolute(dropped);
+    ledger->causes[static_cast<std::size_t>(event::Cause::Filter)] += amount;
+}
+
 std::vector<Tensor> toTracked(const RuleContext& context)
 {
     return forTracked(context, [&](std::size_t slot) {

@@ -68,6 +68,9 @@ private:
 /// `tensor` for one slot of the node, zeros for the other tracked ones.
 [[nodiscard]] std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tensor tensor);
 
+/// Books what arrived and is not kept, which the rule itself does not see; `ledger` may be null.
+void bookFiltered(event::LedgerEntry* ledger, const Tensor& arrived, const Tensor& kept);
+
 /// `part`(slot) for each tracked slot.
 template <class Part>
 [[nodiscard]] std::vector<Tensor> forTracked(const RuleContext& context, const Part& part)
@@ -84,11 +87,12 @@ template <class Part>
 /// What arrived at the first output, in the shape of each tracked operand.
 [[nodiscard]] std::vector<Tensor> toTracked(const RuleContext& context);
 
-/// How many operands take relevance, and the first one that does.
+/// How many operands take relevance.
 [[nodiscard]] inline std::size_t takersOf(std::span<const std::uint8_t> tracked)
 {
     return static_cast<std::size_t>(std::ranges::count_if(tracked, [](std::uint8_t takes) { return takes != 0; }));
 }
+/// The first operand that takes relevance.
 [[nodiscard]] inline std::size_t firstTaker(std::span<const std::uint8_t> tracked)
 {
     const auto first = std::ranges::find_if(tracked, [](std::uint8_t takes) { return takes != 0; });

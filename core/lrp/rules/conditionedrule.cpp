@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/rules/conditionedrule.h"
 
+#include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/linearrule.h"
 #include "core/ops/algebra.h"
 
@@ -40,13 +41,7 @@ public:
             return m_rule->apply(context);
         }
         kept[m_output] = masked(arrived);
-        if (context.ledger != nullptr) {
-            const Tensor left = ops::algebra::subtract(arrived, kept[m_output]);
-            const double amount = ops::algebra::sum(left);
-            context.ledger->arrived += amount;
-            context.ledger->magnitude += ops::algebra::sumAbsolute(left);
-            context.ledger->causes[static_cast<std::size_t>(event::Cause::Filter)] += amount;
-        }
+        bookFiltered(context.ledger, arrived, kept[m_output]);
         RuleContext inside = context;
         inside.relevance = kept;
         return m_rule->apply(inside);

@@ -3,6 +3,7 @@
 #include "core/lrp/rules/forwardparts.h"
 #include "core/lrp/rules/linearform.h"
 #include "core/lrp/rules/ruledeclaration.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
@@ -21,35 +22,15 @@ namespace
 
 constexpr std::array<std::string_view, 2> kEpsilonShareNames{"half", "full"};
 
-class EpsilonRule final : public Rule, public LinearRule
+class EpsilonRule final : public TitledRule
 {
 public:
     EpsilonRule(const LinearOptions& options, BilinearShare share)
-        : m_options(options), m_share(share), m_form{{{{LinearTerm{}}, WeightVariant{}, options}}}
+        : TitledRule(titleOf(options, share)), m_options(options),
+          m_share(share), m_form{{{{LinearTerm{}}, WeightVariant{}, options}}}
     {}
 
-    [[nodiscard]] std::string_view name() const override { return isZero() ? "lrp-0" : "epsilon"; }
-
-    [[nodiscard]] std::string text() const override
-    {
-        const std::string own = isZero() ? std::string("lrp-0") : fmt::format("epsilon {}", textOf(m_options));
-        return m_share == BilinearShare::Full ? own + ", full share for each operand" : own;
-    }
-
-    [[nodiscard]] RuleParameters parameters() const override
-    {
-        RuleParameters result = isZero() ? RuleParameters() : toParameters(m_options);
-        result["bilinear"] = std::string(kEpsilonShareNames[static_cast<std::size_t>(m_share)]);
-        return result;
-    }
-
     [[nodiscard]] const LinearForm* linearForm() const override { return &m_form; }
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        using enum ops::StructureKind;
-        return structure.kind() == LinearMap || structure.kind() == Bilinear || structure.kind() == Normalisation;
-    }
-
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
         switch (op.structure().kind()) {
@@ -87,7 +68,16 @@ public:
     }
 
 private:
-    [[nodiscard]] bool isZero() const { return m_options == LinearOptions{{StabiliserKind::Add, 0, true}, {}}; }
+    static RuleTitle titleOf(const LinearOptions& options, BilinearShare share)
+    {
+        using enum ops::StructureKind;
+        const bool isZero = options == LinearOptions{{StabiliserKind::Add, 0, true}, {}};
+        RuleParameters parameters = isZero ? RuleParameters() : toParameters(options);
+        parameters["bilinear"] = std::string(kEpsilonShareNames[static_cast<std::size_t>(share)]);
+        std::string text = isZero ? std::string("lrp-0") : fmt::format("epsilon {}", textOf(options));
+        text += share == BilinearShare::Full ? ", full share for each operand" : "";
+        return {isZero ? "lrp-0" : "epsilon", {LinearMap, Bilinear, Normalisation}, std::move(parameters), text};
+    }
 
     [[nodiscard]] double shareOf(std::span<const std::uint8_t> tracked) const
     {

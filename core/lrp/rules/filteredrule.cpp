@@ -89,7 +89,7 @@ public:
         std::vector<Tensor> kept;
         for (const Tensor& relevance : context.relevance) {
             kept.push_back(relevance.isValid() ? keepLargest(relevance, m_fraction) : Tensor());
-            bookDropped(context.ledger, relevance, kept.back());
+            bookFiltered(context.ledger, relevance, kept.back());
         }
         RuleContext filtered = context;
         filtered.relevance = kept;
@@ -97,19 +97,6 @@ public:
     }
 
 private:
-    // What the rule itself does not see arrive.
-    static void bookDropped(event::LedgerEntry* ledger, const Tensor& arrived, const Tensor& kept)
-    {
-        if (ledger == nullptr || !arrived.isValid()) {
-            return;
-        }
-        const Tensor dropped = ops::algebra::subtract(arrived, kept);
-        const double amount = ops::algebra::sum(dropped);
-        ledger->arrived += amount;
-        ledger->magnitude += ops::algebra::sumAbsolute(dropped);
-        ledger->causes[static_cast<std::size_t>(event::Cause::Filter)] += amount;
-    }
-
     RulePointer m_rule;
     double m_fraction;
 };

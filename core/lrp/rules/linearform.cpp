@@ -3,6 +3,7 @@
 
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
+#include "core/lrp/rules/titledrule.h"
 #include "core/lrp/traversal/parametersink.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/gammadivision.h"
@@ -473,22 +474,15 @@ private:
     OperandParts m_parts;
 };
 
-class LinearFormRule final : public Rule, public LinearRule
+class LinearFormRule final : public TitledRule
 {
 public:
     LinearFormRule(std::string_view name, std::string text, RuleParameters parameters, LinearForm form)
-        : m_name(name), m_text(std::move(text)), m_parameters(std::move(parameters)), m_form(std::move(form))
+        : TitledRule({name, {ops::StructureKind::LinearMap}, std::move(parameters), std::move(text)}),
+          m_form(std::move(form))
     {}
 
-    [[nodiscard]] std::string_view name() const override { return m_name; }
-    [[nodiscard]] std::string text() const override { return m_text; }
-    [[nodiscard]] RuleParameters parameters() const override { return m_parameters; }
     [[nodiscard]] const LinearForm* linearForm() const override { return &m_form; }
-    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
-    {
-        return structure.kind() == ops::StructureKind::LinearMap;
-    }
-
     [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,
                                      std::span<const std::uint8_t>) const override
     {
@@ -519,9 +513,6 @@ public:
     }
 
 private:
-    std::string_view m_name;
-    std::string m_text;
-    RuleParameters m_parameters;
     LinearForm m_form;
 };
 

@@ -8,8 +8,6 @@
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>

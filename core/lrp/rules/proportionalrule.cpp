@@ -8,8 +8,6 @@
 #include "core/ops/stabiliseddivision.h"
 #include "core/ops/windowsums.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace retro::lrp

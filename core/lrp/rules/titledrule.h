@@ -19,6 +19,7 @@ struct RuleTitle
     std::string text{}; ///< for people; empty: the name
 };
 
+/// One parameter more.
 [[nodiscard]] inline RuleParameters withParameter(RuleParameters parameters, std::string_view name, RuleParameter value)
 {
     parameters.insert_or_assign(std::string(name), std::move(value));

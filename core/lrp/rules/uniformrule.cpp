@@ -5,8 +5,6 @@
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/titledrule.h"
 
-#include <algorithm>
-
 namespace retro::lrp
 {
 

@@ -5,8 +5,6 @@
 #include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/matrixproduct.h"
 
-#include <fmt/format.h>
-
 namespace retro::ops
 {
 

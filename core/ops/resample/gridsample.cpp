@@ -7,8 +7,6 @@
 #include "core/ops/linearoperands.h"
 #include "core/ops/threads.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

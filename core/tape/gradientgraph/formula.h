@@ -47,15 +47,13 @@ struct Formula
 
     /// An attribute.
     [[nodiscard]] double number(std::string_view name, double fallback) const { return site.number(name, fallback); }
+    /// `yes` where the condition holds, else `no`.
+    [[nodiscard]] Term pick(Term condition, double yes, Term no) const { return pick(condition, x.number(yes), no); }
+    [[nodiscard]] Term pick(Term condition, Term yes, double no) const { return pick(condition, yes, x.number(no)); }
+    [[nodiscard]] Term pick(Term condition, double yes, double no) const { return pick(condition, x.number(yes), no); }
     [[nodiscard]] Term pick(Term condition, Term yes, Term no) const
     {
         return {site.emit, site.emit.node("Where", {condition, yes, no})};
-    }
-    [[nodiscard]] Term pick(Term condition, double yes, Term no) const { return pick(condition, x.number(yes), no); }
-    [[nodiscard]] Term pick(Term condition, Term yes, double no) const { return pick(condition, yes, x.number(no)); }
-    [[nodiscard]] Term pick(Term condition, double yes, double no) const
-    {
-        return pick(condition, x.number(yes), x.number(no));
     }
 };
 

@@ -2,6 +2,7 @@
 #include "core/tape/gradientgraph/gradientgraph.h"
 
 #include "core/execute/reachedvalues.h"
+#include "core/graph/dimensions.h"
 #include "core/ops/numbertypes.h"
 #include "core/tape/gradientgraph/applicable.h"
 #include "core/tape/gradientgraph/emitrule.h"
@@ -142,11 +143,7 @@ private:
 
     [[nodiscard]] std::vector<graph::Dimension> shapeOf(ValueId value) const
     {
-        std::vector<graph::Dimension> dimensions;
-        for (const std::int64_t extent : m_model.typeOf(value).shape) {
-            dimensions.push_back({extent, {}});
-        }
-        return dimensions;
+        return graph::dimensionsOf(m_model.typeOf(value).shape);
     }
 
     std::vector<ValueId> copies(const std::vector<ValueId>& values) const

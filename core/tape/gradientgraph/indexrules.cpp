@@ -2,7 +2,6 @@
 // Operators that move elements by places, and their counterparts.
 #include "core/tape/gradientgraph/emitrule.h"
 
-#include <algorithm>
 #include <numeric>
 #include <set>
 
