@@ -48,7 +48,7 @@ bool isSeries(const RunModel& model, const tensor::Shape& shape)
 QString placeOf(const RunModel& model, base::ValueId value)
 {
     const base::NodeId node = model.graph().nodeOf(value);
-    if (model.graph().isInput(node)) {
+    if (model.graph().isInput(node) && model.graph().inputs().size() == 1) {
         return heatmapText("at the input");
     }
     return heatmapText("at %1").arg(model.placeLabel(node));
