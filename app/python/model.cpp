@@ -309,7 +309,7 @@ nb::object Model::picture(const AnyArray& pixels) const
     const graph::Graph& graph = *m_loaded->graph();
     base::Error refused = base::inputError("the model has no inputs");
     for (const base::ValueId id : graph.inputs()) {
-        const engine::PictureOptions options = engine::pictureOptions(m_loaded->card ? &*m_loaded->card : nullptr);
+        const engine::PictureOptions options = valueOf(engine::pictureOptions(engine::Question(), *m_loaded));
         if (const auto made = engine::pictureToInput(picture, graph.value(id), options)) {
             return arrayOf(*made);
         } else {
@@ -361,7 +361,7 @@ std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, 
 {
     const graph::Graph& graph = *model.graph();
     const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
-    const engine::PictureOptions options = valueOf(engine::pictureOptions(question, card));
+    const engine::PictureOptions options = valueOf(engine::pictureOptions(question, model));
     std::vector<tensor::Tensor> inputs;
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const graph::Value& input = graph.value(graph.inputs()[i]);

@@ -7,6 +7,7 @@
 #include "core/engine/compare/compare.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/input/tokenwords.h"
+#include "core/engine/question/resolve.h"
 #include "core/engine/region/historyjson.h"
 #include "core/engine/results/results.h"
 #include "core/trace/describe.h"
@@ -180,9 +181,8 @@ nb::tuple Run::target() const
 nb::tuple Run::preparation() const
 {
     const engine::PictureOptions options =
-        m_request.preparation.value_or(engine::pictureOptions(m_model->card ? &*m_model->card : nullptr));
-    return nb::make_tuple(m_model->card ? m_model->card->layout : options.layout, options.mean, options.deviation,
-                          options.low, options.high);
+        m_request.preparation ? *m_request.preparation : valueOf(engine::pictureOptions(engine::Question(), *m_model));
+    return nb::make_tuple(options.layout, options.mean, options.deviation, options.low, options.high);
 }
 
 std::vector<std::string> Run::words(const std::string& input) const
