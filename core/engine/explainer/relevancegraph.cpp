@@ -12,6 +12,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/graphbuilder.h"
 #include "core/graph/placeholder.h"
+#include "core/graph/renumbered.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 #include "core/engine/model/changedgraph.h"
 
 #include "core/graph/graphbuilder.h"
+#include "core/graph/renumbered.h"
 
 namespace retro::engine
 {
@@ -67,16 +68,6 @@ std::vector<bool> keptValues(const graph::Graph& graph, const GraphChanges& chan
 }
 
 } // namespace
-
-graph::Node renumbered(graph::Node node, const std::vector<ValueId>& ids)
-{
-    for (std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
-        for (ValueId& value : *values) {
-            value = value.isValid() ? ids[value.index()] : value;
-        }
-    }
-    return node;
-}
 
 base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes,
                                                                const std::stop_token& stop)

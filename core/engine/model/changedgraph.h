@@ -30,7 +30,4 @@ struct GraphChanges
 [[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>>
 changedGraph(const graph::Graph& graph, const GraphChanges& changes, const std::stop_token& stop = {});
 
-/// A node whose operands and results have their ids in another graph.
-[[nodiscard]] graph::Node renumbered(graph::Node node, const std::vector<base::ValueId>& ids);
-
 } // namespace retro::engine

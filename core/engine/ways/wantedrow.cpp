@@ -7,6 +7,7 @@
 #include "core/engine/model/prepare.h"
 #include "core/engine/ways/rowsalone.h"
 #include "core/graph/reach.h"
+#include "core/graph/renumbered.h"
 #include "core/lrp/composite/ruleoverride.h"
 #include "core/ops/scoretail.h"
 #include "core/rewrite/addvalue.h"

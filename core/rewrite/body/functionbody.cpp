@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/body/functionbody.h"
 
+#include "core/graph/renumbered.h"
 #include "core/rewrite/addvalue.h"
 #include "core/rewrite/body/bodybuilder.h"
 
@@ -35,63 +36,6 @@ constexpr std::array kBodies{
     KnownBody{"com.microsoft", "FastGelu", fastGeluBody},
 };
 
-/// Copies a graph, with a Detach behind the inputs that are marked.
-class DetachingCopy
-{
-public:
-    explicit DetachingCopy(const graph::Graph& graph)
-        : m_graph(graph), m_builder(graph.name()), m_ids(graph.valueCount())
-    {
-        m_builder.setOpsets(graph);
-        m_builder.setOpset("retrograde", 1);
-    }
-
-    [[nodiscard]] base::Result<graph::Graph> run(const std::vector<bool>& isDetached) &&
-    {
-        for (std::size_t i = 0; i < m_graph.inputs().size(); ++i) {
-            addInput(m_graph.inputs()[i], isDetached[i]);
-        }
-        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            if (!m_ids[i].isValid()) {
-                const graph::Value& value = m_graph.value(ValueId(i));
-                m_ids[i] = addValue(m_builder, value, value.kind);
-            }
-        }
-        for (graph::Node node : m_graph.nodes()) {
-            renumber(node.inputs);
-            renumber(node.outputs);
-            m_builder.addNode(std::move(node));
-        }
-        for (const ValueId output : m_graph.outputs()) {
-            m_builder.addOutput(m_ids[output.index()]);
-        }
-        return std::move(m_builder).build();
-    }
-
-private:
-    void addInput(ValueId id, bool isDetached)
-    {
-        const graph::Value& value = m_graph.value(id);
-        if (!isDetached || !tensor::isFloating(value.dtype)) {
-            m_ids[id.index()] = addValue(m_builder, value, value.kind);
-            return;
-        }
-        const ValueId given = m_builder.addInput(value.name + ", given", value.dtype, value.shape);
-        m_ids[id.index()] = m_builder.addResult(value.name);
-        m_builder.addNode({"Detach", "retrograde", value.name + ", detached", "", 1, {given}, {m_ids[id.index()]}, {}});
-    }
-    void renumber(std::vector<ValueId>& ids) const
-    {
-        for (ValueId& id : ids) {
-            id = id.isValid() ? m_ids[id.index()] : id;
-        }
-    }
-
-    const graph::Graph& m_graph;
-    graph::GraphBuilder m_builder;
-    std::vector<ValueId> m_ids;
-};
-
 } // namespace
 
 base::Result<FunctionBody> functionBody(const graph::Node& node, std::span<const BodyOperand> operands)
@@ -106,7 +50,35 @@ base::Result<FunctionBody> functionBody(const graph::Node& node, std::span<const
 
 base::Result<graph::Graph> withDetached(const graph::Graph& graph, const std::vector<bool>& isDetached)
 {
-    return DetachingCopy(graph).run(isDetached);
+    graph::GraphBuilder builder(graph.name());
+    builder.setOpsets(graph);
+    builder.setOpset("retrograde", 1);
+    std::vector<ValueId> ids(graph.valueCount());
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const ValueId input = graph.inputs()[i];
+        const graph::Value& value = graph.value(input);
+        if (isDetached[i] && tensor::isFloating(value.dtype)) {
+            const ValueId given = builder.addInput(value.name + ", given", value.dtype, value.shape);
+            ids[input.index()] = builder.addResult(value.name);
+            builder.addNode(
+                {"Detach", "retrograde", value.name + ", detached", "", 1, {given}, {ids[input.index()]}, {}});
+        } else {
+            ids[input.index()] = addValue(builder, value, value.kind);
+        }
+    }
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        if (!ids[i].isValid()) {
+            const graph::Value& value = graph.value(ValueId(i));
+            ids[i] = addValue(builder, value, value.kind);
+        }
+    }
+    for (const graph::Node& node : graph.nodes()) {
+        builder.addNode(renumbered(node, ids));
+    }
+    for (const ValueId output : graph.outputs()) {
+        builder.addOutput(ids[output.index()]);
+    }
+    return std::move(builder).build();
 }
 
 } // namespace retro::rewrite

@@ -3,6 +3,7 @@
 
 #include "core/execute/reachedvalues.h"
 #include "core/graph/dimensions.h"
+#include "core/graph/renumbered.h"
 #include "core/ops/numbertypes.h"
 #include "core/tape/gradientgraph/applicable.h"
 #include "core/tape/gradientgraph/emitrule.h"
@@ -127,9 +128,7 @@ private:
         }
         for (graph::Node node : m_graph.nodes()) {
             settleOpset(node, m_graph.opset(), m_model);
-            node.inputs = copies(node.inputs);
-            node.outputs = copies(node.outputs);
-            m_builder.addNode(std::move(node));
+            m_builder.addNode(renumbered(std::move(node), m_copy));
         }
         for (const ValueId output : m_graph.outputs()) {
             if (m_graph.value(output).kind == graph::ValueKind::Result) { // ONNX wants to know what comes out
@@ -144,15 +143,6 @@ private:
     [[nodiscard]] std::vector<graph::Dimension> shapeOf(ValueId value) const
     {
         return graph::dimensionsOf(m_model.typeOf(value).shape);
-    }
-
-    std::vector<ValueId> copies(const std::vector<ValueId>& values) const
-    {
-        std::vector<ValueId> list;
-        for (const ValueId value : values) {
-            list.push_back(value.isValid() ? m_copy[value.index()] : value);
-        }
-        return list;
     }
 
     /// A forward value; alone, an input of its name. Invalid for what no rule reads.
