@@ -89,10 +89,13 @@ private:
         const bool isMade = value.isValid() && m_draft.value(value).producer.isValid();
         return isMade ? &m_draft.node(m_draft.value(value).producer) : nullptr;
     }
-    [[nodiscard]] bool isMadeBy(ValueId value, std::string_view op) const
+    /// With at least so many operands.
+    [[nodiscard]] bool isMadeBy(ValueId value, std::string_view op, std::size_t operands = 1) const
     {
         const Node* const maker = makerOf(value);
-        return maker != nullptr && maker->op == op && maker->domain.empty();
+        return maker != nullptr && maker->op == op && maker->domain.empty() && maker->inputs.size() >= operands &&
+               std::all_of(maker->inputs.begin(), maker->inputs.begin() + static_cast<std::ptrdiff_t>(operands),
+                           [](ValueId operand) { return operand.isValid(); });
     }
     /// Float32 where it is not known.
     [[nodiscard]] DType typeOf(ValueId value) { return m_shapes.typeOf(value).value_or(DType::Float32); }
@@ -112,7 +115,7 @@ private:
         const ValueId operand = layer->rows;
         std::optional<OneHotRows> rows = rowsOf(operand);
         ValueId shape; // of a Reshape between, which leaves the last axis
-        if (!rows && isMadeBy(operand, "Reshape")) {
+        if (!rows && isMadeBy(operand, "Reshape", 2)) {
             shape = makerOf(operand)->inputs[1];
             const Tensor& extents = m_draft.value(shape).constant;
             const bool isKept = m_draft.isConstant(shape) && extents.size() > 0 &&
@@ -128,8 +131,10 @@ private:
     void tryGatherNd(NodeId id)
     {
         const Node node = m_draft.node(id);
-        const bool isLookup = node.domain.empty() && node.op == "GatherND" && m_draft.isConstant(node.inputs[0]) &&
-                              !m_draft.isConstant(node.inputs[1]) && intAttribute(node, "batch_dims", 0) == 0;
+        const bool isLookup = node.domain.empty() && node.op == "GatherND" && node.inputs.size() == 2 &&
+                              node.inputs[0].isValid() && node.inputs[1].isValid() &&
+                              m_draft.isConstant(node.inputs[0]) && !m_draft.isConstant(node.inputs[1]) &&
+                              intAttribute(node, "batch_dims", 0) == 0;
         const auto shape = isLookup ? m_shapes.of(node.inputs[1]) : std::nullopt;
         if (!shape || shape->size() < 2 || !isOne(shape->back())) {
             return;
@@ -176,7 +181,11 @@ private:
             const DType made = ops::floatingOfOnnx(to);
             return ops::onnxOfFloating(made) == to ? std::optional(made) : std::nullopt;
         }
-        const DType type = m_draft.value(node.inputs[node.op == "Where" ? kOnValue : kValues]).dtype;
+        const std::size_t slot = node.op == "Where" ? kOnValue : kValues;
+        if (node.inputs.size() <= slot || !node.inputs[slot].isValid()) {
+            return std::nullopt;
+        }
+        const DType type = m_draft.value(node.inputs[slot]).dtype;
         return tensor::isFloating(type) ? std::optional(type) : std::nullopt;
     }
 
@@ -291,12 +300,16 @@ private:
     /// the rows have an axis of one element behind their columns.
     [[nodiscard]] std::optional<TableLayer> summedLayerOf(const Node& node)
     {
-        const bool isSum = node.domain.empty() && node.op == "ReduceSum" && intAttribute(node, "keepdims", 1) == 0;
-        const Node* const product = isSum ? makerOf(node.inputs[0]) : nullptr;
+        const bool isSum = node.domain.empty() && node.op == "ReduceSum" && !node.inputs.empty() &&
+                           intAttribute(node, "keepdims", 1) == 0;
         const bool isChoosing =
-            product != nullptr && isMadeBy(node.inputs[0], "Where") && isNumber(product->inputs[2], 0);
-        const auto whole = product != nullptr ? m_shapes.of(node.inputs[0]) : std::nullopt;
-        if ((!isChoosing && !isMadeBy(node.inputs[0], "Mul")) || !whole || !sumsOverLastButOne(node, whole->size())) {
+            isSum && isMadeBy(node.inputs[0], "Where", 3) && isNumber(makerOf(node.inputs[0])->inputs[2], 0);
+        if (!isChoosing && !(isSum && isMadeBy(node.inputs[0], "Mul", 2))) {
+            return std::nullopt;
+        }
+        const Node* const product = makerOf(node.inputs[0]);
+        const auto whole = m_shapes.of(node.inputs[0]);
+        if (!whole || !sumsOverLastButOne(node, whole->size())) {
             return std::nullopt;
         }
         const bool isTableFirst = !isChoosing && m_draft.isConstant(product->inputs[0]);
@@ -368,21 +381,21 @@ private:
         while (isMadeBy(value, "Cast") || isMadeBy(value, "Identity") || isChoice(value)) {
             value = makerOf(value)->inputs[0];
         }
-        if (isMadeBy(value, "Equal")) {
+        if (isMadeBy(value, "Equal", 2)) {
             const Node& node = *makerOf(value);
             auto rows = rowsOf(node, 0, value);
             return rows ? rows : rowsOf(node, 1, value);
         }
-        if (isMadeBy(value, "OneHot")) {
+        if (isMadeBy(value, "OneHot", 3)) {
             return rowsOfOneHot(*makerOf(value));
         }
-        return isMadeBy(value, "Gather") ? rowsOfIdentity(*makerOf(value)) : std::nullopt;
+        return isMadeBy(value, "Gather", 2) ? rowsOfIdentity(*makerOf(value)) : std::nullopt;
     }
 
     /// Where(x, 1, 0), which is x in another type.
     [[nodiscard]] bool isChoice(ValueId value) const
     {
-        return isMadeBy(value, "Where") && isNumber(makerOf(value)->inputs[1], 1) &&
+        return isMadeBy(value, "Where", 3) && isNumber(makerOf(value)->inputs[1], 1) &&
                isNumber(makerOf(value)->inputs[2], 0);
     }
 

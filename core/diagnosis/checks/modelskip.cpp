@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -19,6 +20,8 @@ namespace
 
 /// Residual sums that say what is usual, beside the one that differs.
 constexpr std::size_t kLeastUsualSums = 2;
+/// What is multiplied by less is a mask, which hides places from a softmax.
+constexpr double kHides = -1000;
 constexpr double kSkipBase = 2.4;
 constexpr double kSkipEffect = 0.6;
 
@@ -95,6 +98,9 @@ std::optional<ResidualSum> residualSumOf(const ModelFacts& model, NodeId id)
         return std::nullopt;
     }
     const std::array operands{withoutFactors(model, node.inputs[0]), withoutFactors(model, node.inputs[1])};
+    if (std::min(operands[0].factor, operands[1].factor) < kHides) {
+        return std::nullopt;
+    }
     for (const std::size_t skip : {std::size_t{0}, std::size_t{1}}) {
         const ValueId kept = operands[skip].value;
         const NodeId from = graph.nodeOf(kept);

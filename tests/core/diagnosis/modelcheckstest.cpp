@@ -460,6 +460,7 @@ private slots:
         QVERIFY(isSilent(diagnosed(residualStackOf({0.5F, 0.5F, 0.5F}), kNoInput, "model.skip")));
         QVERIFY(isSilent(diagnosed(residualStackOf({0.1F, 0.2F, 0.3F}), kNoInput, "model.skip"))); // learned ones
         QVERIFY(isSilent(diagnosed(residualStackOf({1, 0.05F}), kNoInput, "model.skip"))); // nobody says what is usual
+        QVERIFY(isSilent(diagnosed(residualStackOf({1, 1, -10000}), kNoInput, "model.skip"))); // a mask
     }
 
     void layersOfTheSameWeightsAreNamed()

@@ -536,6 +536,7 @@ private slots:
                                  QStringLiteral("Picture"),
                                  QStringLiteral("Choose a picture, an .npy or a .txt file"),
                                  QStringLiteral("Layout"),
+                                 QStringLiteral("Pixels"),
                                  QStringLiteral("Values"),
                                  QStringLiteral("Mean, std"),
                                  QStringLiteral("Target"),
