@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -37,7 +38,7 @@ const Statistics& ModelFacts::statistics(ValueId constant) const
 
 const std::vector<double>& ModelFacts::norms(const Tensor& constant, std::size_t axis) const
 {
-    const std::tuple key(static_cast<const void*>(constant.rawData()), axis, constant.shape());
+    const std::tuple key(static_cast<const void*>(constant.rawData()), axis, constant.shape(), constant.strides());
     const auto at = m_norms.find(key);
     return at != m_norms.end() ? at->second : m_norms.emplace(key, normsAlong(constant, axis)).first->second;
 }
@@ -91,12 +92,31 @@ Tensor ModelFacts::constantOperand(const Node& node, std::size_t slot) const
 namespace
 {
 
-/// The DequantizeLinear that makes an operand; null where none does.
-const Node* dequantiserOf(const Graph& graph, ValueId operand)
+/// The DequantizeLinear or Transpose that makes an operand; null where none does.
+const Node* makerOfWeight(const Graph& graph, ValueId operand)
 {
     const bool isResult = operand.isValid() && graph.value(operand).kind == graph::ValueKind::Result;
     const Node* node = isResult ? &graph.node(graph.value(operand).producer) : nullptr;
-    return node != nullptr && node->op == "DequantizeLinear" && node->domain.empty() ? node : nullptr;
+    const bool isMaker = node != nullptr && node->domain.empty() && !node->inputs.empty() &&
+                         (node->op == "DequantizeLinear" || node->op == "Transpose");
+    return isMaker ? node : nullptr;
+}
+
+/// With its axes as a Transpose has them; invalid where they do not fit.
+Tensor turned(const Tensor& weight, const Node& transpose)
+{
+    std::vector<std::int64_t> order = graph::intsAttribute(transpose, "perm");
+    if (order.empty()) {
+        order.resize(weight.rank());
+        std::iota(order.rbegin(), order.rend(), std::int64_t{0});
+    }
+    std::vector<std::int64_t> sorted = order;
+    std::ranges::sort(sorted);
+    bool fits = sorted.size() == weight.rank();
+    for (std::size_t axis = 0; fits && axis < sorted.size(); ++axis) {
+        fits = sorted[axis] == static_cast<std::int64_t>(axis);
+    }
+    return fits ? weight.permuted(order) : Tensor();
 }
 
 /// (level − zero point) · scale, in float32; invalid for scales per block.
@@ -129,9 +149,15 @@ Tensor dequantised(const Tensor& levels, const Tensor& scale, const Tensor& zero
 Tensor ModelFacts::weightOperand(const Node& node, std::size_t slot) const
 {
     const ValueId operand = operandOf(node, slot);
-    const Node* made = dequantiserOf(*m_graph, operand);
+    const Node* made = makerOfWeight(*m_graph, operand);
     if (made == nullptr) {
         return constantOperand(node, slot);
+    }
+    if (made->op == "Transpose") {
+        const Node* before = makerOfWeight(*m_graph, operandOf(*made, 0));
+        const bool isTwice = before != nullptr && before->op == "Transpose"; // a file may have any number of them
+        const Tensor weight = isTwice ? Tensor() : weightOperand(*made, 0);
+        return weight.isValid() ? turned(weight, *made) : Tensor();
     }
     const auto known = m_dequantised.find(operand);
     if (known != m_dequantised.end()) {
@@ -147,8 +173,11 @@ Tensor ModelFacts::weightOperand(const Node& node, std::size_t slot) const
 
 std::string ModelFacts::weightName(const Node& node, std::size_t slot) const
 {
-    const Node* made = dequantiserOf(*m_graph, operandOf(node, slot));
-    return made == nullptr ? constantName(node, slot) : constantName(*made, 0);
+    const Node* made = makerOfWeight(*m_graph, operandOf(node, slot));
+    const Node* before = made == nullptr ? nullptr : makerOfWeight(*m_graph, operandOf(*made, 0));
+    return before != nullptr ? constantName(*before, 0)
+           : made != nullptr ? constantName(*made, 0)
+                             : constantName(node, slot);
 }
 
 std::string ModelFacts::constantName(const Node& node, std::size_t slot) const

@@ -38,7 +38,7 @@ public:
     /// (Identity, Transpose, DequantizeLinear keep their own name). Invalid: the operand is computed or missing.
     [[nodiscard]] Tensor constantOperand(const graph::Node& node, std::size_t slot) const;
     /// The same; of an operand that a DequantizeLinear makes of constants, with one scale or one per index along an
-    /// axis, what it makes: worked out once.
+    /// axis, what it makes: worked out once. Through a Transpose as well.
     [[nodiscard]] Tensor weightOperand(const graph::Node& node, std::size_t slot) const;
     /// Of those the name of the value that holds the data or the levels; empty when it is none.
     [[nodiscard]] std::string weightName(const graph::Node& node, std::size_t slot) const;
@@ -49,8 +49,8 @@ private:
     std::shared_ptr<const graph::Graph> m_graph;
     mutable std::map<ValueId, Statistics> m_statistics;
     mutable std::map<ValueId, Tensor> m_dequantised; // by the result of the DequantizeLinear
-    mutable std::map<std::tuple<const void*, std::size_t, tensor::Shape>, std::vector<double>>
-        m_norms; // by data and axis
+    mutable std::map<std::tuple<const void*, std::size_t, tensor::Shape, tensor::Shape>, std::vector<double>>
+        m_norms; // by data, axis, shape and strides
 };
 
 /// What an operand is to its operator, in words of its field: "weight", "bias", "scale", "mean", "variance", else the

@@ -42,7 +42,7 @@ constexpr std::array kDiagnoseActions{
     ActionSpec{"run.diagnose.compare", RETRO_ACTION("Diagnose &beside…"),
                RETRO_ACTION("Find what differs from a model, a recorded run or an input that is known to be good"),
                "open", ""},
-    ActionSpec{"run.diagnose.folder", RETRO_ACTION("Diagnose with a &folder…"),
+    ActionSpec{"run.diagnose.folder", RETRO_ACTION("Diagnose with a f&older…"),
                RETRO_ACTION("Find what only many inputs show, best with a table of their classes"), "open", ""},
 };
 
@@ -287,7 +287,7 @@ void DiagnoseController::lookAt(const QString& folder, const QString& labels)
     begin(DiagnoseScope::All);
 }
 
-/// A table that lies alone in the folder is that of its labels; else a person may choose one.
+/// A table that lies in the folder is that of its labels; of several a person chooses one.
 void DiagnoseController::chooseFolder()
 {
     emit viewWanted();
@@ -296,11 +296,14 @@ void DiagnoseController::chooseFolder()
         return;
     }
     const QFileInfoList tables = QDir(folder).entryInfoList({QStringLiteral("*.csv")}, QDir::Files);
-    const QString table = tables.size() == 1
-                              ? tables.front().filePath()
-                              : QFileDialog::getOpenFileName(
-                                    &m_window, tr("Their classes: a table with the columns file and label, or none"),
-                                    folder, tr("Tables (*.csv)"));
+    QString table = tables.isEmpty() ? QString() : tables.front().filePath();
+    if (tables.size() > 1) {
+        table = QFileDialog::getOpenFileName(&m_window, tr("Their classes: a table with the columns file and label"),
+                                             folder, tr("Tables (*.csv)"));
+        if (table.isEmpty()) {
+            return;
+        }
+    }
     lookAt(folder, table);
 }
 

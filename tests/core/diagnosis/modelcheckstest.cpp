@@ -239,6 +239,21 @@ private slots:
         QCOMPARE(only(found).largestAt, std::string("conv"));
     }
 
+    /// As exporters write a layer where they do not fold constants: its weight stands before a Transpose.
+    void aChannelOfAWeightThatIsTurnedIsNamed()
+    {
+        Tensor weight = randomTensor({4, 4}, 1);
+        for (std::size_t i = 8; i < 12; ++i) { // output channel 2
+            weight = withElement(weight, i, weight.span<float>()[i] * 1000);
+        }
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 4});
+        const ValueId turned = writer.node("Transpose", "fc/Transpose", {writer.constant("fc.weight", weight)});
+        writer.output(writer.node("MatMul", "fc/MatMul", {x, turned}));
+        const Diagnosis found = diagnosed(writer.finish(), kNoInput, "model.channel-outlier");
+        QVERIFY(hasAll(firstText(found), {"warning fc/MatMul the weights of output channel 2 of 4", "fc.weight"}));
+    }
+
     void groupedTransposedConvolutionsHaveAllTheirChannels()
     {
         // Two groups of two channels in, two out: the last channel is a thousand times as large.
