@@ -15,6 +15,7 @@
 
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QFile>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QProcess>
@@ -164,9 +165,12 @@ bool waitUntil(const std::function<bool()>& isDone)
 
 Result<QString> writeModel(const QTemporaryDir& folder, std::size_t nodes)
 {
+    const QString file = folder.filePath(QStringLiteral("%1.onnx").arg(nodes));
+    if (QFile::exists(file)) {
+        return file; // of another benchmark, which read it
+    }
     RETRO_TRY(const graph::Graph graph, chainAndResidualGraph(nodes));
     RETRO_TRY(const std::vector<std::byte> bytes, formats::toOnnx(graph));
-    const QString file = folder.filePath(QStringLiteral("%1.onnx").arg(nodes));
     RETRO_CHECK(base::writeFile(file.toStdString(), bytes));
     return file;
 }
