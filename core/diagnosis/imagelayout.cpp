@@ -40,7 +40,7 @@ double meanOf(const std::vector<double>& numbers, double fallback)
 
 std::optional<CardRange> cardRangeOf(const formats::ModelCard& card)
 {
-    if (card.inputKind != "image") {
+    if (card.inputKind != "image" || !card.describesInput) {
         return std::nullopt;
     }
     CardRange range;

@@ -87,7 +87,7 @@ diagnosis::Sources sourcesOf(const LoadedModel& model, const std::stop_token& st
     sources.model = std::make_shared<diagnosis::ModelFacts>(model.read ? model.read : model.rewritten.before);
     sources.steps = model.rewritten.steps;
     sources.fused = model.rewritten.fused;
-    sources.card = model.card && model.card->describesInput ? model.card : std::nullopt;
+    sources.card = model.card;
     sources.stop = stop;
     return sources;
 }

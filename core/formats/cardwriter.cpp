@@ -41,21 +41,26 @@ void put(ordered_json& object, const char* name, const ordered_json& value, bool
     }
 }
 
+/// Order of axes and colours where they are not the usual ones; the rest where somebody knows it.
 void putInput(ordered_json& root, const ModelCard& card)
 {
-    if (!root.contains("input")) {
-        root["input"] = ordered_json::object();
+    ordered_json input = root.contains("input") ? root["input"] : ordered_json::object();
+    const ModelCard usual;
+    const bool isImage = card.inputKind == "image";
+    const bool isKnown = card.describesInput && isImage;
+    put(input, "kind", card.inputKind, !card.describesInput);
+    put(input, "layout", card.layout, !isKnown && card.layout == usual.layout);
+    if (isImage) { // an array is taken as it is
+        put(input, "channels", card.channels, !isKnown && card.channels == usual.channels);
     }
-    ordered_json& input = root["input"];
-    put(input, "kind", card.inputKind, false);
-    put(input, "layout", card.layout, card.inputKind != "image" && card.layout == ModelCard().layout);
-    if (card.inputKind != "image") {
-        return; // an array is taken as it is
+    if (isKnown) {
+        put(input, "scale", card.scale, false);
+        put(input, "mean", card.mean, card.mean.empty());
+        put(input, "std", card.deviation, card.deviation.empty());
     }
-    put(input, "channels", card.channels, false);
-    put(input, "scale", card.scale, false);
-    put(input, "mean", card.mean, card.mean.empty());
-    put(input, "std", card.deviation, card.deviation.empty());
+    if (!input.empty()) {
+        root["input"] = input;
+    }
 }
 
 /// A card with a composite file of another place would be refused when it is read.
@@ -85,9 +90,7 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
     if (!root.contains("model")) {
         root["model"] = model.filename().string();
     }
-    if (card.describesInput) {
-        putInput(root, card);
-    }
+    putInput(root, card);
     put(root, "composite", card.composite, card.composite.empty());
     put(root, "target", card.target, card.target.empty());
     put(root, "no_rewrite", card.noRewrite, card.noRewrite.empty());

@@ -227,9 +227,9 @@ Result<ModelCard> cardFrom(const JsonText& text)
     card.describesInput = false;
     if (input) {
         RETRO_CHECK(readInput(*input, card));
-        static constexpr std::array kOfPixels{"layout", "channels", "scale", "mean", "std"};
+        static constexpr std::array kNumbers{"scale", "mean", "std"};
         card.describesInput = card.inputKind == "array" ||
-                              std::ranges::any_of(kOfPixels, [&](const char* name) { return input->has(name); });
+                              std::ranges::any_of(kNumbers, [&](const char* name) { return input->has(name); });
     }
     RETRO_TRY(const auto figures, fields.object("figures"));
     if (figures) {

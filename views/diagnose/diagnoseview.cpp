@@ -277,7 +277,7 @@ void DiagnoseView::applyState()
     m_summary->setText(breakable(summary));
     m_forget->setEnabled(!m_state.reference.isEmpty() || !m_state.folder.isEmpty());
     m_stop->setEnabled(!m_state.stage.isEmpty());
-    m_check->setEnabled(m_state.refusal.isEmpty() && !m_state.isStale);
+    m_check->setEnabled(m_state.refusal.isEmpty() && (!m_state.isStale || !m_state.stage.isEmpty()));
     m_check->setToolTip(m_state.refusal.isEmpty() ? tr("Check again, check deeply, compare with something good")
                                                   : m_state.refusal);
     m_change->setVisible(!m_state.change.isEmpty());

@@ -319,7 +319,11 @@ void DiagnoseController::stopChecking()
     m_due.reset();
     m_change.reset();
     m_state.stage.clear();
-    show();
+    if (m_state.isStale) { // it is of another run, and nothing comes in its place
+        m_state.diagnosis.reset();
+        m_state.isStale = false;
+    }
+    publish();
 }
 
 void DiagnoseController::chooseReference()

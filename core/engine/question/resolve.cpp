@@ -236,7 +236,8 @@ Result<PictureOptions> pictureOptions(const Question& question, const ModelCard*
 Result<PictureOptions> pictureOptions(const Question& question, const LoadedModel& model)
 {
     RETRO_TRY(PictureOptions options, pictureOptions(question, cardOf(model)));
-    const bool isSaid = !question.layout.empty() || (model.card && model.card->describesInput);
+    const bool isArray = model.card && model.card->describesInput && model.card->inputKind == "array";
+    const bool isSaid = !question.layout.empty() || isArray;
     const graph::Graph& graph = *model.graph();
     for (const base::ValueId input : isSaid ? std::span<const base::ValueId>() : std::span(graph.inputs())) {
         const auto& shape = graph.value(input).shape;

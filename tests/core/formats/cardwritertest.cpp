@@ -68,6 +68,8 @@ private slots:
         QVERIFY(formats::saveCardChoices(inFolder("usual.onnx"), card).ok());
         RETRO_MADE(read, formats::readCard(inFolder("usual.card.json")));
         QVERIFY(!read->describesInput && read->composite == card.composite);
+        QCOMPARE(read->layout, std::string("NHWC")); // chosen: they are not the usual ones
+        QCOMPARE(read->channels, std::string("BGR"));
     }
 
     void whatWeDoNotKnowStays()
