@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -129,6 +130,9 @@ public:
     [[nodiscard]] ValueId firstOutput(NodeId id) const;
     /// Node name, or the input's value name.
     [[nodiscard]] const std::string& labelOf(NodeId id) const;
+    /// Name for lists without room: the last two parts of labelOf(), and as many more as no other node's ends with. A
+    /// last part that only repeats the operator ("second/conv/Conv") is left out where the rest is nobody else's.
+    [[nodiscard]] std::string_view shortNameOf(NodeId id) const;
     /// Operator type, or "Input".
     [[nodiscard]] std::string_view opOf(NodeId id) const;
     /// Scope of a node; empty for inputs.
@@ -140,6 +144,13 @@ public:
 
 private:
     friend class GraphBuilder;
+    struct ShortNames
+    {
+        std::once_flag made; ///< at the first question, by one thread
+        std::vector<std::string_view> names;
+    };
+    [[nodiscard]] std::vector<std::string_view> shortNames() const;
+
     static const Value kNoValue;
     std::string m_name;
     std::vector<Node> m_nodes;
@@ -151,6 +162,7 @@ private:
     std::map<std::string, std::int64_t> m_opsets;
     std::unordered_map<std::string_view, std::uint32_t> m_valueByName;
     std::unordered_map<std::string_view, std::uint32_t> m_nodeByName;
+    std::shared_ptr<ShortNames> m_shortNames = std::make_shared<ShortNames>();
 
 public:
     Graph() = default;

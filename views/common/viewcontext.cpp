@@ -93,24 +93,7 @@ void RunModel::follow(std::uint64_t position)
 
 QString RunModel::label(base::NodeId node) const { return text(graph().labelOf(node)); }
 
-QString RunModel::shortened(const QString& name)
-{
-    const QString last = name.section(QLatin1Char('/'), -1, -1, QString::SectionSkipEmpty);
-    return last.isEmpty() ? name : last;
-}
-
-QString RunModel::placeLabel(const graph::Graph& graph, base::NodeId node)
-{
-    const QString whole = text(graph.labelOf(node));
-    QStringList parts = whole.split(QLatin1Char('/'), Qt::SkipEmptyParts);
-    const QString op = text(graph.opOf(node));
-    const bool repeats =
-        parts.size() > 1 && parts.back() == op && op.contains(parts[parts.size() - 2], Qt::CaseInsensitive);
-    if (repeats) {
-        parts.removeLast();
-    }
-    return parts.isEmpty() ? whole : parts.mid(std::max<qsizetype>(0, parts.size() - 2)).join(QLatin1Char('/'));
-}
+QString RunModel::placeLabel(const graph::Graph& graph, base::NodeId node) { return text(graph.shortNameOf(node)); }
 
 QString RunModel::label(base::ValueId value) const { return text(graph().value(value).name); }
 

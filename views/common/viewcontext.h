@@ -107,11 +107,7 @@ public:
 
     /// Name of a node or input, as the file says.
     [[nodiscard]] QString label(base::NodeId node) const;
-    /// Last part of a node's name, after the last '/' (the scope is said elsewhere).
-    [[nodiscard]] QString shortLabel(base::NodeId node) const { return shortened(label(node)); }
-    [[nodiscard]] static QString shortened(const QString& name);
-    /// Name for lists without room: the last two parts of the path; a last part that only repeats the operator
-    /// ("second/conv/Conv") is left out.
+    /// Name for lists without room, as graph::Graph::shortNameOf.
     [[nodiscard]] QString placeLabel(base::NodeId node) const { return placeLabel(graph(), node); }
     [[nodiscard]] static QString placeLabel(const graph::Graph& graph, base::NodeId node);
     [[nodiscard]] QString label(base::ValueId value) const;

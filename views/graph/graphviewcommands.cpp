@@ -421,7 +421,7 @@ void GraphView::startTrace(base::NodeId node, Trace direction)
     }
     m_traced = traceFrom(*m_canvas->scene()->book, node, direction);
     const QString count = QString::fromStdString(countOfNodes(sizeOf(m_traced) - 1));
-    const QString name = model().shortLabel(node);
+    const QString name = model().placeLabel(node);
     m_traceNote->say(direction == Trace::Upstream ? tr("Relevance of %1 goes on to %2").arg(name, count)
                                                   : tr("Relevance of %1 comes from %2").arg(name, count));
     applyHighlight();

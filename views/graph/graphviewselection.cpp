@@ -61,7 +61,7 @@ void GraphView::showBetween()
         const NodeSet set = between(*m_canvas->scene()->book, nodes);
         const Index count = sizeOf(set) - static_cast<Index>(nodes.size());
         const QString ends = nodes.size() == 2
-                                 ? tr("%1 and %2").arg(model().shortLabel(nodes[0]), model().shortLabel(nodes[1]))
+                                 ? tr("%1 and %2").arg(model().placeLabel(nodes[0]), model().placeLabel(nodes[1]))
                                  : tr("the %1 selected ones").arg(countText(static_cast<std::int64_t>(nodes.size())));
         m_traced = set;
         m_traceNote->say(count == 0 ? tr("No node between %1").arg(ends)

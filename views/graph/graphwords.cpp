@@ -110,7 +110,7 @@ QString describeBox(const RunModel& model, const GraphScene& scene, const GraphS
     }
     if (state.lastVisited.isValid()) {
         lines.append(
-            graphText("last visit at %1, mode %2").arg(model.shortLabel(state.lastVisited), wordOf(state.mode)));
+            graphText("last visit at %1, mode %2").arg(model.placeLabel(state.lastVisited), wordOf(state.mode)));
     }
     if (state.waiting > 0) {
         lines.append(state.waiting == 1 ? graphText("a promise from inside waits")

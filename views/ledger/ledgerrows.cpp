@@ -107,52 +107,7 @@ std::vector<LedgerRow> grouped(const trace::Run& run, const std::vector<LedgerRo
     return groups;
 }
 
-/// Nodes whose short names are the same get as much of their path as tells them apart.
-void tellApart(std::vector<LedgerRow>& rows, const graph::Graph& graph)
-{
-    QHash<QString, int> count;
-    for (const LedgerRow& row : rows) {
-        ++count[row.name];
-    }
-    QStringList whole;
-    for (const LedgerRow& row : rows) {
-        if (count[row.name] > 1) {
-            whole.append(text(graph.labelOf(row.node)));
-        }
-    }
-    const QStringList shown = shortNames(whole);
-    qsizetype next = 0;
-    for (LedgerRow& row : rows) {
-        if (count[row.name] > 1) {
-            row.name = shown[next++];
-        }
-    }
-}
-
 } // namespace
-
-QStringList shortNames(const QStringList& whole)
-{
-    constexpr qsizetype kFirstParts = 2;
-    constexpr qsizetype kMostParts = 16;
-    const auto lastParts = [](const QString& name, qsizetype parts) {
-        const QStringList path = name.split(QLatin1Char('/'), Qt::SkipEmptyParts);
-        return path.mid(std::max<qsizetype>(0, path.size() - parts)).join(QLatin1Char('/'));
-    };
-    QStringList shown;
-    for (const QString& name : whole) {
-        shown.append(lastParts(name, kFirstParts));
-    }
-    for (qsizetype parts = kFirstParts + 1; parts <= kMostParts; ++parts) {
-        const QStringList before = shown;
-        for (qsizetype i = 0; i < whole.size(); ++i) {
-            if (before.count(before[i]) > 1) {
-                shown[i] = lastParts(whole[i], parts);
-            }
-        }
-    }
-    return shown;
-}
 
 std::optional<event::Cause> LedgerRow::largestCause() const
 {
@@ -175,8 +130,6 @@ std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping
     }
     if (grouping != LedgerGrouping::Node) {
         rows = grouped(run, rows, grouping);
-    } else {
-        tellApart(rows, *run.graph);
     }
     std::stable_sort(rows.begin(), rows.end(), [](const LedgerRow& a, const LedgerRow& b) {
         const bool isOdd = !std::isfinite(a.turnover);

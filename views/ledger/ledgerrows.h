@@ -41,7 +41,4 @@ struct LedgerRow
 [[nodiscard]] std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping,
                                                 const std::optional<VisitRange>& range = std::nullopt);
 
-/// The last two parts of every path, and more of it where two would read the same.
-[[nodiscard]] QStringList shortNames(const QStringList& whole);
-
 } // namespace retro::views

@@ -109,7 +109,6 @@ private slots:
         const base::NodeId conv(std::uint32_t{tests::kConv1});
         const base::ValueId pixels = model.graph().inputs().front();
         QCOMPARE(model.label(conv), QStringLiteral("stem/conv1"));
-        QCOMPARE(model.shortLabel(conv), QStringLiteral("conv1"));
         QCOMPARE(model.op(image), QStringLiteral("Input"));
         QCOMPARE(model.shapeText(pixels), QStringLiteral("1 × 3 × 24 × 24"));
         QCOMPARE(model.shortShapeText(pixels), QStringLiteral("3×24×24"));

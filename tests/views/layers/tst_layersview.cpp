@@ -25,7 +25,7 @@ private slots:
         const std::vector<Layer> layers = layerChain(context.model);
         QStringList names;
         for (const Layer& layer : layers) {
-            names.append(layer.name + QLatin1Char('=') + context.model.shortLabel(layer.node));
+            names.append(layer.name + QLatin1Char('=') + context.model.placeLabel(layer.node));
         }
         QCOMPARE(names, (QStringList{QStringLiteral("Class scores=fc"), QStringLiteral("Block 1=add"),
                                      QStringLiteral("Stem=relu1"), QStringLiteral("Input=image")}));

@@ -110,14 +110,6 @@ private slots:
         QVERIFY(least.note.left() >= lastName && least.note.right() == least.track.right());
     }
 
-    /// Where the last parts of two names are the same, more of them is shown.
-    void namesThatEndAlikeAreToldApart()
-    {
-        const QStringList whole{"/a/block1/first/conv", "/a/block2/first/conv", "/stem/relu", "/b/block2/first/conv"};
-        QCOMPARE(shortNames(whole),
-                 (QStringList{"block1/first/conv", "a/block2/first/conv", "stem/relu", "b/block2/first/conv"}));
-    }
-
     void theEndHasItsLines()
     {
         tests::TinyContext context;
