@@ -11,6 +11,7 @@
 #include "core/base/jsonout.h"
 #include "core/base/result.h"
 #include "core/engine/plan/plannedrun.h"
+#include "core/engine/plan/runplan.h"
 #include "core/graph/graph.h"
 #include "core/schedule/budget.h"
 #include "core/schedule/planjson.h"
@@ -388,18 +389,32 @@ Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph&
     return exportPlan(views::shownPlan(subject, question, drawn), options.picture, options.theme == "dark");
 }
 
-/// The plan, and where it is asked the search for it as a run.
-Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedModel& model, const OpGraph& forward,
-                            const JointGraph& joint, schedule::PlanRequest& request)
+/// The plan, and where it is asked the search for it as a run that keeps the plan.
+Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedModel& model,
+                            const analysis::PlanningGraph& planning, const JointGraph& joint,
+                            schedule::PlanRequest& request)
 {
     const engine::PlanPlaces places(*model.graph(), joint.graph);
     engine::SearchRecorder recorder(places, places.nodeOf(0));
     request.listener = options.runFile.empty() ? nullptr : &recorder;
-    RETRO_TRY(PlanResult result, schedule::planInOrders(options.strategy, options.order, forward, joint, request));
-    if (!options.runFile.empty()) {
-        RETRO_CHECK(trace::writeRun(
-            options.runFile, *engine::plannedRun(model, joint.graph, places, std::move(recorder).take(), result)));
+    RETRO_TRY(PlanResult result,
+              schedule::planInOrders(options.strategy, options.order, planning.graph, joint, request));
+    if (options.runFile.empty()) {
+        return result;
     }
+    engine::ChosenPlan chosen;
+    chosen.record = std::move(recorder).take();
+    trace::RecordedRun recorded{engine::plannedRun(model, joint.graph, places, chosen.record, result), {}};
+    if (result.plan) {
+        chosen.plan = *result.plan;
+        chosen.storeAllPeak = result.basePeak;
+        chosen.search = result;
+        chosen.strategy = options.strategy;
+        const auto kind = options.planning.isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
+        recorded.plan =
+            engine::runPlanOf(planning.graph, joint, chosen, {kind, planning.unit, planning.constantBytes, false});
+    }
+    RETRO_CHECK(trace::writeRecorded(options.runFile, recorded));
     return result;
 }
 
@@ -420,7 +435,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     RETRO_CHECK(setTier(options, planning.unit, request));
     RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
     RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
-    RETRO_TRY(PlanResult result, searched(options, *model, planning.graph, joint, request));
+    RETRO_TRY(PlanResult result, searched(options, *model, planning, joint, request));
     if (result.plan) {
         result.plan->subject = made.subject;
         result.plan->subject->order = result.order;

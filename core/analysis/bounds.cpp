@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/analysis/bounds.h"
 
+#include "core/analysis/maxflow.h"
 #include "core/analysis/opgraph.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace retro::analysis
@@ -119,9 +123,6 @@ void GradientReach::addWaiting(const OpGraph& joint, OpValueId value)
     }
 }
 
-/// Gradient operators at which the knapsack is solved; evenly chosen where there are more.
-constexpr std::size_t kKnapsacks = 96;
-
 std::uint64_t bytesWhile(const OpGraph& graph, OpId op, bool countsPinned)
 {
     std::uint64_t bytes = graph.outputBytes(op, countsPinned) + graph.op(op).workspace;
@@ -131,14 +132,6 @@ std::uint64_t bytesWhile(const OpGraph& graph, OpId op, bool countsPinned)
     }
     return bytes;
 }
-
-/// A forward operator whose results are wanted later: keep them, or pay for them again.
-struct Item
-{
-    std::uint64_t bytes = 0;
-    double cost = 0;
-    bool mustStay = false;
-};
 
 /// Which operators follow, and which precede, one gradient operator.
 class Surroundings
@@ -191,83 +184,169 @@ bool isReadAfter(const OpGraph& joint, OpValueId value, const Surroundings& arou
     return std::ranges::any_of(joint.readers(value), [&](OpId reader) { return around.isAfter(reader); });
 }
 
-/// What operator `op` has to offer to those that follow; nothing when no value of it is read there.
-Item itemOf(const OpGraph& joint, OpId op, std::span<const OpValueId> held, const Surroundings& around)
+/// What must be computed again once one gradient operator runs, within a budget. A forward value that is read later is
+/// in memory then, or its operator runs again, and so on for what that reads. Which values are in memory is chosen so
+/// that the operators cost least; a price per byte in place of the budget makes that a least cut.
+class Rebuilding
 {
-    Item item;
-    item.mustStay = !joint.op(op).mayRepeat();
-    item.cost = joint.op(op).cost;
-    bool isWanted = false;
-    for (const OpValueId output : joint.op(op).outputs) {
-        const OpValue& value = joint.value(output);
-        const bool isHeld = std::find(held.begin(), held.end(), output) != held.end();
-        if (value.isPinned || isHeld || !isReadAfter(joint, output, around)) {
-            continue; // what the gradient operator itself reads is there anyway
-        }
-        isWanted = true;
-        item.bytes += value.bytes;
+public:
+    Rebuilding(const OpGraph& joint, OpId at, std::uint64_t budget);
+
+    /// False: what the operator needs, and what may run only once and is read later, does not fit.
+    [[nodiscard]] bool fits() const { return m_fits; }
+    /// No choice costs less, whatever the price.
+    [[nodiscard]] double leastAt(double price) const { return cutAt(price).least; }
+    /// The largest leastAt(), and its price.
+    struct Dearest
+    {
+        double cost = 0;
+        double price = 0;
+    };
+    [[nodiscard]] Dearest dearest() const;
+
+private:
+    /// A choice: what runs again, and the bytes that stay.
+    struct Cut
+    {
+        double cost = 0;
+        double bytes = 0;
+        double least = 0; ///< cost + price · (bytes − room), rounded down
+    };
+    struct Item
+    {
+        OpValueId value;
+        bool isWanted; ///< read later
+    };
+
+    void setRoom(const OpGraph& joint, std::uint64_t budget, const Surroundings& around);
+    void addItems(const OpGraph& joint, const Surroundings& around);
+    [[nodiscard]] Cut cutAt(double price) const;
+    [[nodiscard]] std::uint32_t runs(OpValueId value) const { return m_joint.value(value).producer; }
+    [[nodiscard]] std::uint32_t isUsed(OpValueId value) const
+    {
+        return static_cast<std::uint32_t>(m_joint.size()) + value;
     }
-    if (!isWanted) {
-        item = {};
-    }
-    return item;
+
+    const OpGraph& m_joint;
+    OpId m_at;
+    bool m_fits = true;
+    double m_room = 0;
+    double m_wanted = 0;                      ///< bytes of all that is read later
+    std::vector<Item> m_items;                ///< of operators before this one, what it does not read
+    std::vector<OpId> m_ops;                  ///< that make them
+    std::vector<std::uint32_t> m_itemOfValue; ///< kNone: it is there anyway
+    double m_unit = 0;                        ///< capacity of a unit of cost
+};
+
+Rebuilding::Rebuilding(const OpGraph& joint, OpId at, std::uint64_t budget)
+    : m_joint(joint), m_at(at), m_itemOfValue(joint.values().size(), kNone)
+{
+    const Surroundings around(joint, at);
+    addItems(joint, around);
+    setRoom(joint, budget, around);
 }
 
-/// What those that must stay leave of the room; none when they do not fit.
-std::optional<std::uint64_t> roomBeside(const std::vector<Item>& items, std::uint64_t room)
+/// What the operator needs, gradients that wait meanwhile, and what cannot be made again take their room first.
+void Rebuilding::setRoom(const OpGraph& joint, std::uint64_t budget, const Surroundings& around)
 {
-    for (const Item& item : items) {
-        if (item.mustStay && item.bytes > room) {
-            return std::nullopt;
-        }
-        room -= item.mustStay ? item.bytes : 0;
+    std::uint64_t needed = bytesWhile(joint, m_at, false);
+    const auto held = joint.reads(m_at);
+    for (OpValueId id = 0; id < joint.values().size(); ++id) {
+        const OpValue& value = joint.value(id);
+        const bool isMade = value.producer != kNone && !value.isPinned && around.isBefore(value.producer);
+        const bool isWaiting = isMade && joint.op(value.producer).phase == Phase::Gradient &&
+                               std::ranges::find(held, id) == held.end() && isReadAfter(joint, id, around);
+        needed += isWaiting ? value.bytes : 0;
     }
-    return room;
+    std::uint64_t once = 0;
+    for (const Item& item : m_items) {
+        once += item.isWanted && !joint.op(runs(item.value)).mayRepeat() ? joint.value(item.value).bytes : 0;
+    }
+    m_fits = needed + once <= budget;
+    m_room = m_fits ? static_cast<double>(budget - needed) : 0;
 }
 
-/// Least cost of what does not fit: whole items by falling cost per byte, the last in part. None when those that must
-/// stay do not fit.
-std::optional<double> leastPaid(std::vector<Item>& items, std::uint64_t room)
+void Rebuilding::addItems(const OpGraph& joint, const Surroundings& around)
 {
-    const std::optional<std::uint64_t> left = roomBeside(items, room);
-    if (!left) {
-        return std::nullopt;
+    constexpr double kUnits = 1ULL << 50;
+    double cost = 0;
+    const auto held = joint.reads(m_at);
+    for (OpId op = 0; op < joint.size(); ++op) {
+        if (joint.op(op).phase != Phase::Forward || !around.isBefore(op)) {
+            continue;
+        }
+        m_ops.push_back(op);
+        cost += joint.op(op).cost;
+        for (const OpValueId output : joint.op(op).outputs) {
+            if (joint.value(output).isPinned || std::ranges::find(held, output) != held.end()) {
+                continue;
+            }
+            m_itemOfValue[output] = static_cast<std::uint32_t>(m_items.size());
+            m_items.push_back({output, isReadAfter(joint, output, around)});
+            m_wanted += m_items.back().isWanted ? static_cast<double>(joint.value(output).bytes) : 0;
+        }
     }
-    room = *left;
-    // What has no size stays, and what costs nothing may go.
-    std::erase_if(items, [](const Item& item) { return item.mustStay || item.cost <= 0 || item.bytes == 0; });
-    double paid = 0;
-    for (const Item& item : items) {
-        paid += item.cost;
+    m_unit = cost > 0 ? kUnits / cost : 0;
+}
+
+// Source side: operators that run again, values that are used then. A value that is used and not made pays its bytes.
+Rebuilding::Cut Rebuilding::cutAt(double price) const
+{
+    constexpr double kMostCapacity = 1ULL << 55;
+    const auto source = static_cast<std::uint32_t>(m_joint.size() + m_joint.values().size());
+    MaxFlow flow(source + std::size_t{2});
+    for (const OpId op : m_ops) {
+        const Op& one = m_joint.op(op);
+        const auto capacity = static_cast<std::uint64_t>(one.cost * m_unit);
+        flow.add(op, source + 1, one.mayRepeat() ? capacity : kInfiniteFlow);
+        for (const OpValueId input : m_joint.reads(op)) {
+            if (m_itemOfValue[input] != kNone) {
+                flow.add(op, isUsed(input), kInfiniteFlow);
+            }
+        }
     }
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
-        return a.cost * static_cast<double>(b.bytes) > b.cost * static_cast<double>(a.bytes);
-    });
-    for (const Item& item : items) {
-        if (item.bytes > room) {
-            paid -= item.cost * static_cast<double>(room) / static_cast<double>(item.bytes);
+    for (const Item& item : m_items) {
+        const double paid = price * static_cast<double>(m_joint.value(item.value).bytes) * m_unit;
+        flow.add(isUsed(item.value), runs(item.value), static_cast<std::uint64_t>(std::min(paid, kMostCapacity)));
+        if (item.isWanted) {
+            flow.add(source, isUsed(item.value), kInfiniteFlow);
+        }
+    }
+    const double paid = m_unit > 0 ? static_cast<double>(flow.run(source, source + 1)) / m_unit : 0;
+    Cut cut{0, 0, paid - price * m_room};
+    for (const OpId op : m_ops) {
+        cut.cost += flow.isOfSource(op) ? m_joint.op(op).cost : 0;
+    }
+    for (const Item& item : m_items) {
+        const bool stays = flow.isOfSource(isUsed(item.value)) && !flow.isOfSource(runs(item.value));
+        cut.bytes += stays ? static_cast<double>(m_joint.value(item.value).bytes) : 0;
+    }
+    return cut;
+}
+
+// leastAt() is the least of straight lines, one for each choice: from two of them on either side, where they meet.
+Rebuilding::Dearest Rebuilding::dearest() const
+{
+    constexpr int kMostCuts = 12;
+    if (m_wanted <= m_room || m_unit <= 0) {
+        return {};
+    }
+    Cut more{0, m_wanted, 0}; // all stays
+    Cut less = cutAt(std::numeric_limits<float>::max());
+    Dearest found;
+    for (int i = 0; i < kMostCuts && less.bytes < more.bytes && less.cost > more.cost; ++i) {
+        const double price = (less.cost - more.cost) / (more.bytes - less.bytes);
+        const Cut cut = cutAt(price);
+        if (cut.least > found.cost) {
+            found = {cut.least, price};
+        }
+        const double onLine = less.cost + price * less.bytes;
+        if (cut.cost + price * cut.bytes >= onLine * (1 - 1e-9)) {
             break;
         }
-        room -= item.bytes;
-        paid -= item.cost;
+        (cut.bytes > m_room ? more : less) = cut;
     }
-    return std::max(paid, 0.0);
-}
-
-std::optional<double> paidAt(const OpGraph& joint, OpId at, std::uint64_t budget)
-{
-    const std::uint64_t needed = bytesWhile(joint, at, false);
-    if (needed > budget) {
-        return std::nullopt;
-    }
-    const Surroundings around(joint, at);
-    std::vector<Item> items;
-    for (OpId op = 0; op < joint.size(); ++op) {
-        if (joint.op(op).phase == Phase::Forward && around.isBefore(op)) {
-            items.push_back(itemOf(joint, op, joint.reads(at), around));
-        }
-    }
-    return leastPaid(items, budget - needed);
+    return found;
 }
 
 } // namespace
@@ -308,22 +387,35 @@ double costOfAll(const OpGraph& graph)
 
 std::optional<double> costBound(const OpGraph& joint, std::uint64_t budget)
 {
+    constexpr std::size_t kMostPlaces = 96;
+    constexpr std::size_t kLeastPlaces = 8;
+    constexpr std::size_t kMostWork = 200'000; // places times operators
+    constexpr std::size_t kLookedAtClosely = 3;
     std::vector<OpId> gradients;
     for (OpId op = 0; op < joint.size(); ++op) {
         if (joint.op(op).phase == Phase::Gradient) {
             gradients.push_back(op);
         }
     }
-    const std::size_t stride = gradients.size() / kKnapsacks + 1;
-    double most = 0;
+    const std::size_t places = std::clamp(kMostWork / joint.size(), kLeastPlaces, kMostPlaces);
+    const std::size_t stride = gradients.size() / places + 1;
+    std::vector<std::pair<double, OpId>> found;
+    Rebuilding::Dearest most;
     for (std::size_t i = 0; i < gradients.size(); i += stride) {
-        const std::optional<double> paid = paidAt(joint, gradients[i], budget);
-        if (!paid) {
+        const Rebuilding rebuilding(joint, gradients[i], budget);
+        if (!rebuilding.fits()) {
             return std::nullopt;
         }
-        most = std::max(most, *paid);
+        if (most.price == 0) {
+            most = rebuilding.dearest();
+        }
+        found.emplace_back(most.price > 0 ? rebuilding.leastAt(most.price) : 0, gradients[i]);
     }
-    return costOfAll(joint) + most;
+    std::ranges::stable_sort(found, std::greater(), &std::pair<double, OpId>::first);
+    for (std::size_t i = 0; i < std::min(found.size(), kLookedAtClosely); ++i) {
+        most.cost = std::max({most.cost, found[i].first, Rebuilding(joint, found[i].second, budget).dearest().cost});
+    }
+    return costOfAll(joint) + most.cost;
 }
 
 } // namespace retro::analysis

@@ -29,9 +29,10 @@ struct Bound
 [[nodiscard]] double costOfAll(const OpGraph& graph);
 
 /// Cost, any order and any plan for a joint graph within `budget` bytes. When a gradient operator runs, what it needs
-/// is in memory; of the forward values that its descendants read, those that are not must be computed again. Which ones
-/// is a knapsack, whose relaxation (parts of values may stay) bounds the cost from below; the largest bound over the
-/// gradient operators counts. None when some operator proves that nothing fits.
+/// and the gradients that wait are in memory; of the forward values that are read later, those that are not must be
+/// computed again, and so must what that reads. What stays is chosen so that the rest costs least, with a price per
+/// byte in place of the budget (a Lagrangian relaxation, each price a least cut); the largest bound over the gradient
+/// operators counts. None when some operator proves that nothing fits.
 [[nodiscard]] std::optional<double> costBound(const OpGraph& joint, std::uint64_t budget);
 
 } // namespace retro::analysis

@@ -95,4 +95,17 @@ Event valueEvent(EventKind kind, const PlannedValue& value, std::uint32_t slot, 
     return event;
 }
 
+std::uint32_t searchVisits(std::span<const Event> events)
+{
+    std::uint32_t visits = 0;
+    for (const Event& event : events) {
+        if (isOfSearch(event)) {
+            visits = event.visit + 1;
+        } else if (event.kind != EventKind::Visit) {
+            break;
+        }
+    }
+    return visits;
+}
+
 } // namespace retro::event

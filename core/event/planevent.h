@@ -4,6 +4,7 @@
 #include "core/event/event.h"
 
 #include <bit>
+#include <span>
 
 namespace retro::event
 {
@@ -53,6 +54,13 @@ struct PlannedValue
 [[nodiscard]] inline bool isMovedOut(const Event& event) { return (event.flag & 2U) != 0; }
 /// Why a Drop; the last of PlanReason for numbers that do not exist.
 [[nodiscard]] PlanReason reasonOf(const Event& event);
+/// True for what a planner did while it searched.
+[[nodiscard]] inline bool isOfSearch(const Event& event)
+{
+    return event.kind >= EventKind::Candidate && event.kind <= EventKind::Rebuild;
+}
+/// How many visits of a run, its first, are the search for its plan. O(events of the search).
+[[nodiscard]] std::uint32_t searchVisits(std::span<const Event> events);
 /// The cost in a Drop.
 [[nodiscard]] inline double dropCost(const Event& event) { return std::bit_cast<double>(wideIn(event)); }
 

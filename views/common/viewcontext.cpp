@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/viewcontext.h"
 
+#include "core/event/planevent.h"
 #include "core/trace/meantrelevance.h"
 #include "core/trace/targetplace.h"
+#include "views/common/paint/marks.h"
 #include "views/common/run/runindex.h"
 #include "views/common/run/segments.h"
 #include "views/common/run/turns.h"
@@ -96,6 +98,14 @@ QString RunModel::label(base::NodeId node) const { return text(graph().labelOf(n
 QString RunModel::placeLabel(const graph::Graph& graph, base::NodeId node) { return text(graph.shortNameOf(node)); }
 
 QString RunModel::label(base::ValueId value) const { return text(graph().value(value).name); }
+
+QString RunModel::modeWord(std::uint32_t visit) const
+{
+    const event::Mode mode = series().mode[visit];
+    return mode != event::Mode::None                   ? wordOf(mode)
+           : visit < event::searchVisits(run().events) ? tr("planning")
+                                                       : tr("by the plan");
+}
 
 QString RunModel::op(base::NodeId node) const { return text(graph().opOf(node)); }
 

@@ -111,6 +111,8 @@ public:
     [[nodiscard]] QString placeLabel(base::NodeId node) const { return placeLabel(graph(), node); }
     [[nodiscard]] static QString placeLabel(const graph::Graph& graph, base::NodeId node);
     [[nodiscard]] QString label(base::ValueId value) const;
+    /// The mode of a visit; of one without a mode what a plan is at: "planning" or "by the plan".
+    [[nodiscard]] QString modeWord(std::uint32_t visit) const;
     /// Operator type, or "Input".
     [[nodiscard]] QString op(base::NodeId node) const;
     /// Concrete shape of a value ("1 × 3 × 96 × 96"); empty when unknown.

@@ -28,7 +28,8 @@ QString modeLine(const trace::NodeState& state)
     }
     const QString count =
         state.visits == 1 ? graphText("visited once") : graphText("visited %1 times").arg(state.visits);
-    return graphText("%1, last mode %2").arg(count, wordOf(state.lastMode));
+    return state.lastMode == event::Mode::None ? count // by a plan
+                                               : graphText("%1, last mode %2").arg(count, wordOf(state.lastMode));
 }
 
 /// How the promises that start at a node stand.
@@ -109,8 +110,8 @@ QString describeBox(const RunModel& model, const GraphScene& scene, const GraphS
         lines.append(graphText("part %1 of %2: it is used more than once").arg(node.part + 1).arg(node.partCount));
     }
     if (state.lastVisited.isValid()) {
-        lines.append(
-            graphText("last visit at %1, mode %2").arg(model.placeLabel(state.lastVisited), wordOf(state.mode)));
+        const QString at = graphText("last visit at %1").arg(model.placeLabel(state.lastVisited));
+        lines.append(state.mode == event::Mode::None ? at : graphText("%1, mode %2").arg(at, wordOf(state.mode)));
     }
     if (state.waiting > 0) {
         lines.append(state.waiting == 1 ? graphText("a promise from inside waits")

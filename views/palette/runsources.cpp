@@ -131,7 +131,7 @@ PaletteItem VisitSource::itemOf(std::uint32_t visit) const
     const event::Mode mode = model.series().mode[visit];
     PaletteItem item;
     item.text = tr("Visit %1").arg(countText(static_cast<std::int64_t>(visit) + 1));
-    item.detail = tr("%1 at %2").arg(wordOf(mode), model.placeLabel(model.series().node[visit]));
+    item.detail = tr("%1 at %2").arg(model.modeWord(visit), model.placeLabel(model.series().node[visit]));
     item.key = letterOf(mode);
     item.icon = QStringLiteral("forward");
     item.run = [context = m_context, visit](bool) { context.cursor.moveTo(context.model.run().endOfVisit(visit)); };

@@ -24,12 +24,6 @@ std::uint32_t placeOf(std::uint32_t node, std::uint32_t operators, bool isForwar
     return isForward ? (isInput ? 0 : node) : (isInput ? 2 * operators : 2 * operators - 1 - node);
 }
 
-bool isOfSearch(const Event& event)
-{
-    return event.kind == EventKind::Candidate || event.kind == EventKind::Split || event.kind == EventKind::Drop ||
-           event.kind == EventKind::Rebuild;
-}
-
 /// The rows of a run: of every visit behind the search for a plan.
 std::vector<FrontierRow> frontierRows(const trace::Timeline& timeline)
 {
@@ -39,10 +33,9 @@ std::vector<FrontierRow> frontierRows(const trace::Timeline& timeline)
     const auto turn = std::ranges::find_if(
         run.events, [](const Event& one) { return one.kind == EventKind::Compute && event::isOfGradient(one); });
     const std::uint32_t turned = turn == run.events.end() ? run.visitCount() : turn->visit;
-    const auto search = std::ranges::find_if(run.events.rbegin(), run.events.rend(), isOfSearch);
     const bool isByPlan = timeline.state().isByPlan;
     std::vector<FrontierRow> rows;
-    for (std::uint32_t visit = search == run.events.rend() ? 0 : search->visit + 1; visit < run.visitCount(); ++visit) {
+    for (std::uint32_t visit = event::searchVisits(run.events); visit < run.visitCount(); ++visit) {
         const bool isForward = isByPlan && series.mode[visit] == event::Mode::None && visit <= turned;
         rows.push_back(
             {visit, series.node[visit], placeOf(series.node[visit].value, operators, isForward), series.most[visit]});

@@ -145,9 +145,11 @@ ParetoScale paretoScale(const ParetoFigure& figure, const QSizeF& size)
     for (const PlanPoint& point : figure.points) {
         take(point.peak, point.cost);
     }
-    for (const schedule::Attempt& one : figure.tries) {
-        if (hasPoint(one)) {
-            take(one.peak, one.cost);
+    for (const auto* attempts : {&figure.tries, &figure.later}) {
+        for (const schedule::Attempt& one : *attempts) {
+            if (hasPoint(one)) {
+                take(one.peak, one.cost);
+            }
         }
     }
     if (figure.budget > 0) { // its line lies on the chart, also where no plan is
@@ -242,6 +244,13 @@ void paintPareto(QPainter& painter, const ParetoFigure& figure, const QSizeF& si
     if (figure.plan) {
         paintSymbol(painter, scale.at(static_cast<double>(figure.plan->peak), figure.extra(figure.plan->cost)),
                     px(kSymbol) + 1, 3, true, theme);
+    }
+    if (figure.isTold && !figure.tries.empty() && hasPoint(figure.tries.back())) {
+        const schedule::Attempt& newest = figure.tries.back();
+        painter.setPen(QPen(theme[Role::Accent], 1.5));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawEllipse(scale.at(static_cast<double>(newest.peak), figure.extra(newest.cost)), px(kSymbol) * 2,
+                            px(kSymbol) * 2);
     }
     painter.restore();
 }

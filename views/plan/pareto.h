@@ -21,6 +21,8 @@ struct ParetoFigure
 {
     std::vector<PlanPoint> points;        ///< of every planner that was asked so far
     std::vector<schedule::Attempt> tries; ///< for the present budget: marked by their planners' symbols
+    std::vector<schedule::Attempt> later; ///< that a search has not come to: they have their room
+    bool isTold = false;                  ///< the last of the tries was made just now
     std::string chosen;                   ///< planner of the plan on screen
     std::optional<PlanPoint> plan;        ///< the plan on screen
     std::uint64_t budget = 0;             ///< bytes

@@ -179,6 +179,8 @@ public:
     void wantCurve(bool isWanted);
     /// Stops planning.
     void cancel();
+    /// Asks for the search that led to the plan on screen, as a run.
+    void wantSearch() { emit searchWanted(); }
 
     /// Column of the matrix that is looked at.
     [[nodiscard]] std::uint32_t step() const { return m_step; }
@@ -203,6 +205,7 @@ signals:
     void blockPointsWanted();
     void pinEffectsWanted();
     void cancelWanted();
+    void searchWanted();
 
 private:
     void ask();

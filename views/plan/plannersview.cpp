@@ -11,6 +11,7 @@
 #include "views/common/widgets/listtable.h"
 #include "views/common/widgets/tips.h"
 #include "views/plan/plannertablemodel.h"
+#include "views/plan/searchmoment.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -24,6 +25,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace retro::views
 {
@@ -110,6 +112,9 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     row->addWidget(m_note, 2);
     row->addWidget(m_bar, 1);
     row->addWidget(m_button);
+    m_search = new QPushButton(tr("How it was found"), body);
+    m_search->setToolTip(tr("Show how it was found: what planners tried and let go, step by step, as a run"));
+    row->addWidget(m_search);
     column->addLayout(row);
     auto* choices = new QHBoxLayout;
     choices->setContentsMargins(px(10), 0, px(10), px(4));
@@ -122,6 +127,7 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     column->addWidget(m_table, 2);
     setBody(body);
     connect(m_button, &QPushButton::clicked, this, &PlannersView::toggleCurve);
+    connect(m_search, &QPushButton::clicked, &plan, &PlanModel::wantSearch);
     connect(m_pane, &ParetoPane::plannerChosen, this, &PlannersView::choose);
     connect(m_pane, &ParetoPane::plannerPointed, this, [this](const QString& planner) {
         for (int i = 0; i < m_items->rowCount(); ++i) {
@@ -295,10 +301,23 @@ ParetoFigure PlannersView::figureNow() const
     ParetoFigure figure;
     figure.points = m_plan.points();
     const ShownPlan& plan = *m_plan.plan();
-    figure.tries = m_plan.attempts();
-    figure.chosen = plan.result.planner;
-    figure.plan = PlanPoint{plan.result.planner, plan.result.peak, plan.result.cost};
-    figure.points.push_back(*figure.plan); // the line never runs behind what is on screen
+    if (const auto moment = searchMoment(model())) { // as far as it had come
+        figure.tries = moment->triesDone();
+        figure.later.assign(moment->all->tries.begin() + static_cast<std::ptrdiff_t>(moment->done),
+                            moment->all->tries.end());
+        figure.isTold = moment->isTold;
+        if (moment->best) {
+            const schedule::Attempt& best = figure.tries[*moment->best];
+            figure.plan = PlanPoint{best.planner, best.peak, best.cost};
+        }
+    } else {
+        figure.tries = m_plan.attempts();
+        figure.plan = PlanPoint{plan.result.planner, plan.result.peak, plan.result.cost};
+    }
+    figure.chosen = figure.plan ? figure.plan->planner : std::string();
+    if (figure.plan) {
+        figure.points.push_back(*figure.plan); // the line never runs behind what is on screen
+    }
     figure.budget = m_plan.question().budget;
     figure.storeAllPeak = plan.subject->storeAllPeak;
     figure.baseCost = plan.subject->baseCost;
@@ -315,9 +334,11 @@ void PlannersView::refresh(Changes /*changes*/)
     }
     m_pane->setFigure(figureNow());
     showChoices();
-    if (m_shown != m_plan.plan()) {
+    const ParetoFigure& figure = m_pane->figure();
+    const std::size_t tries = figure.later.empty() ? 0 : figure.tries.size();
+    if (m_shown != m_plan.plan() || std::exchange(m_tries, tries) != tries) {
         m_shown = m_plan.plan();
-        m_items->setPlan(m_shown, m_plan.attempts());
+        m_items->setPlan(m_shown, figure.tries);
         const int chosen = m_items->chosenRow();
         if (chosen >= 0) {
             m_table->selectRow(chosen);

@@ -100,6 +100,7 @@ private:
     QTableView* m_table = nullptr;
     QProgressBar* m_bar = nullptr;
     QPushButton* m_button = nullptr;
+    QPushButton* m_search = nullptr;
     QComboBox* m_orders = nullptr;
     QComboBox* m_blockUnits = nullptr;
     QSpinBox* m_blocks = nullptr;
@@ -108,6 +109,7 @@ private:
     bool m_isShowing = false; ///< what changes is our own doing
     ElidedLabel* m_note = nullptr;
     ShownPlanPointer m_shown;
+    std::size_t m_tries = 0;    ///< that the table has of a search under way; 0 = none is
     PlanSubjectPointer m_asked; ///< the points of this one were asked for
 };
 

@@ -53,7 +53,7 @@ public:
                     end(handle.value, {column + 1, step});
                 }
             });
-            if (isShown && !isSearch(event.kind)) {
+            if (isShown && !event::isOfSearch(event)) {
                 noteMost(column, step);
                 take(event, column);
             }
@@ -98,8 +98,6 @@ private:
         std::int64_t bytes = 0;
         std::uint64_t step = 0;
     };
-
-    static bool isSearch(EventKind kind) { return kind >= EventKind::Candidate && kind <= EventKind::Rebuild; }
 
     void findValues()
     {

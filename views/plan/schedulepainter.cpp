@@ -489,9 +489,29 @@ void SchedulePainter::paintLegend()
                        Qt::AlignRight | Qt::AlignVCenter, steps);
 }
 
+/// A frame around the row, its name at the left.
+void SchedulePainter::paintTried(std::uint32_t row)
+{
+    const double top = m_figure.rows.pixel(row);
+    const double height = std::max<double>(px(5), m_figure.rows.pitch());
+    const double middle = top + m_figure.rows.pitch() / 2;
+    if (middle < m_layout.matrix.top() || middle > m_layout.matrix.bottom()) {
+        return;
+    }
+    paintName(row, true);
+    QPen pen(m_theme[Role::Accent], 1.6);
+    pen.setDashPattern({3, 2});
+    m_painter.setPen(pen);
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.drawRect(QRectF(m_layout.matrix.left(), middle - height / 2, m_layout.matrix.width(), height));
+}
+
 void SchedulePainter::paintMoving()
 {
     m_curve.paintMeasured();
+    if (m_figure.tried) {
+        return paintTried(*m_figure.tried); // no step of the plan is carried out yet
+    }
     const double x = m_figure.columns.pixel(m_figure.step + 0.5);
     if (x < m_layout.matrix.left() || x > m_layout.matrix.right() || m_figure.step >= m_plan.matrix.columns().size()) {
         return;

@@ -40,6 +40,7 @@ private:
     void paintCell(const ScheduleCell& cell);
     void paintSmallCells();
     void paintLegend();
+    void paintTried(std::uint32_t row);
     [[nodiscard]] QRectF cellBox(const ScheduleCell& cell) const;
     [[nodiscard]] bool isDetailed() const;
 

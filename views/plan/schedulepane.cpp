@@ -98,6 +98,17 @@ void SchedulePane::setRow(std::optional<std::uint32_t> row)
     }
 }
 
+void SchedulePane::setTried(std::optional<std::uint32_t> row)
+{
+    if (std::exchange(m_figure.tried, row) != row) {
+        if (row && !m_figure.rows.isWhole()) {
+            m_figure.rows.reveal(*row);
+            drop();
+        }
+        update();
+    }
+}
+
 void SchedulePane::setPromise(std::optional<std::uint32_t> promise)
 {
     if (m_figure.promise != promise) {

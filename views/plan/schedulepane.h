@@ -30,6 +30,8 @@ public:
     /// The row that is selected elsewhere; none = no row.
     void setRow(std::optional<std::uint32_t> row);
     [[nodiscard]] std::optional<std::uint32_t> row() const { return m_figure.row; }
+    /// The row whose value a search for a plan lets go, or makes again, just now.
+    void setTried(std::optional<std::uint32_t> row);
     /// The promise that is selected elsewhere; the rows that it brings are marked.
     void setPromise(std::optional<std::uint32_t> promise);
     /// Shows the whole plan.

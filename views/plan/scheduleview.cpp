@@ -13,6 +13,7 @@
 #include "views/plan/bytescale.h"
 #include "views/plan/rowlink.h"
 #include "views/plan/schedulepane.h"
+#include "views/plan/searchmoment.h"
 
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -224,6 +225,8 @@ void ScheduleView::refresh(Changes changes)
         m_plan.want();
     }
     m_pane->takePlan();
+    const auto search = m_plan.plan() ? searchMoment(model()) : std::nullopt;
+    m_pane->setTried(search && search->tried ? rowOfThing(model(), *search->tried, *m_plan.plan()) : std::nullopt);
     showState();
     showStep();
     if (changes.testFlag(Change::Selection) || changes.testFlag(Change::State)) {

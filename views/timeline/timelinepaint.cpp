@@ -249,6 +249,34 @@ void TimelinePane::paintStill(QPainter& painter, const QSizeF& size, const Theme
     paintBytes(painter, tracks, scale, theme);
     paintDepth(painter, tracks, scale, theme);
     paintRange(painter, tracks, scale, theme);
+    paintFold(painter, tracks, scale, theme);
+}
+
+/// The search for a plan, which is not what the run is about: a hatched stretch.
+void TimelinePane::paintFold(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                             const Theme& theme) const
+{
+    const double end = std::min(scale.x(scale.folded), tracks.modes.right());
+    if (scale.folded <= 0 || end <= tracks.modes.left()) {
+        return;
+    }
+    const QRectF box(tracks.modes.left(), tracks.modes.top(), end - tracks.modes.left(),
+                     tracks.bottom() - tracks.modes.top());
+    painter.fillRect(box, theme[Role::Alt]);
+    paintHatch(painter, box, theme[Role::Grid], fonts::px(5));
+    paintHairline(painter, box.topRight(), box.bottomRight(), theme[Role::Strong]);
+    painter.setFont(fonts::small());
+    painter.setPen(theme[Role::Text2]);
+    painter.save();
+    painter.translate(box.center());
+    painter.rotate(-90);
+    const QString words = tr("search for the plan, %1 visits").arg(countText(static_cast<std::int64_t>(scale.folded)));
+    const QRectF line(-box.height() / 2, -fonts::px(8), box.height(), fonts::px(16));
+    if (box.width() >= fonts::px(12)) {
+        painter.drawText(line, Qt::AlignCenter | Qt::TextSingleLine,
+                         painter.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(box.height())));
+    }
+    painter.restore();
 }
 
 /// The cursor line and what lies on it.
@@ -276,8 +304,9 @@ void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, c
     painter.setFont(fonts::smallNumbers());
     painter.setPen(theme[Role::Text3]);
     const std::uint32_t step = rulerStep(scale.pixelsPerVisit(), fonts::px(64));
-    const auto last = static_cast<std::uint32_t>(std::min(scale.count, std::ceil(scale.to)));
-    std::uint32_t number = static_cast<std::uint32_t>(scale.from) / step * step;
+    const auto last = static_cast<std::uint32_t>(std::min(scale.count, std::ceil(scale.visitOf(scale.to))));
+    const auto first = static_cast<std::uint32_t>(std::max(scale.folded, scale.visitOf(scale.from)));
+    std::uint32_t number = (first + (scale.folded > 0 ? step - 1 : 0)) / step * step;
     if (number == 0 && step == 1) {
         number = 1; // visits count from 1
     }

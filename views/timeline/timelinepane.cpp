@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/timeline/timelinepane.h"
 
+#include "core/event/planevent.h"
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
@@ -116,9 +117,17 @@ void TimelinePane::setRun()
         setMarks(MarkKind::Bookmark, bookmarksOf(m_model.run()));
     }
     m_scale.count = std::max<double>(1, static_cast<double>(m_total.size()));
-    m_scale.fit();
+    fold();
     publishTracks();
     update();
+}
+
+/// Shows all of the run; the search for a plan, where relevance follows it, in a narrow stretch.
+void TimelinePane::fold()
+{
+    const bool isOfPass = m_model.hasRun() && m_model.run().facts.kind != "plan";
+    m_scale.folded = isOfPass ? event::searchVisits(m_model.run().events) : 0;
+    m_scale.fit();
 }
 
 void TimelinePane::follow()
@@ -173,6 +182,12 @@ TimeScale TimelinePane::scaleFor(const TimelineTracks& tracks) const
     scale.left = tracks.modes.left();
     scale.width = tracks.modes.width();
     return scale;
+}
+
+bool TimelinePane::isFolded(double x) const
+{
+    const TimeScale scale = scaleFor(tracks());
+    return x >= scale.left && x < scale.x(scale.folded);
 }
 
 std::uint64_t TimelinePane::positionAt(double x) const
@@ -248,15 +263,11 @@ QRect TimelinePane::stripAround(double place) const
 
 StillKey TimelinePane::stillKey() const
 {
-    return {size(),
-            devicePixelRatioF(),
-            &theme(this),
-            fonts::scale(),
-            m_scale.from,
-            m_scale.to,
-            m_range != nullptr ? m_range->visits() : std::nullopt,
-            m_content,
-            0};
+    return {size(),         devicePixelRatioF(),
+            &theme(this),   fonts::scale(),
+            m_scale.from,   m_scale.to,
+            m_scale.folded, m_range != nullptr ? m_range->visits() : std::nullopt,
+            m_content,      0};
 }
 
 /// Fonts, style or language.
@@ -347,9 +358,15 @@ void TimelinePane::mouseReleaseEvent(QMouseEvent*)
     }
 }
 
-void TimelinePane::mouseDoubleClickEvent(QMouseEvent*)
+/// On what is folded, opens it; elsewhere shows everything.
+void TimelinePane::mouseDoubleClickEvent(QMouseEvent* event)
 {
-    m_scale.fit();
+    if (isFolded(event->position().x())) {
+        const double folded = std::exchange(m_scale.folded, 0);
+        m_scale.show(0, folded);
+    } else {
+        fold();
+    }
     update();
 }
 
@@ -437,6 +454,10 @@ QString TimelinePane::tipAt(const QPointF& at) const
     }
     if (const auto here = lensVisitAt(at)) {
         return lensTip(at, *here);
+    }
+    if (isFolded(at.x())) {
+        return tr("The search for the plan, %1 visits\nDouble click to open it")
+            .arg(countText(static_cast<std::int64_t>(m_scale.folded)));
     }
     const TimelineMark* mark = markAt(at);
     const std::uint32_t visit = mark != nullptr ? mark->visit : scaleFor(all).visitUnder(at.x());

@@ -36,6 +36,7 @@ struct StillKey
     double fontScale = 1;
     double from = 0; ///< visits in sight
     double to = 0;
+    double folded = 0;
     std::optional<VisitRange> range;
     std::uint64_t content = 0; ///< another number for another run or other marks
     std::uint64_t state = 0;   ///< and for what it shows of the state at the cursor
@@ -131,6 +132,9 @@ protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
+    void fold();
+    /// What is folded lies at this pixel.
+    [[nodiscard]] bool isFolded(double x) const;
     [[nodiscard]] TimeScale scaleFor(const TimelineTracks& tracks) const;
     [[nodiscard]] StillKey stillKey() const;
     void paintStill(QPainter& painter, const QSizeF& size, const Theme& theme) const;
@@ -170,6 +174,7 @@ private:
                       const Theme& theme) const;
     void paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
+    void paintFold(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintRange(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     [[nodiscard]] bool isOnRuler(const QPointF& at) const;
     [[nodiscard]] std::uint32_t visitUnder(double x) const;

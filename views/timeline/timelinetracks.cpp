@@ -11,6 +11,20 @@ namespace retro::views
 namespace
 {
 constexpr double kLeastSpan = 4;
+constexpr double kFoldShare = 0.04; // of the visits behind
+} // namespace
+
+double TimeScale::foldedLength() const { return std::min(folded, std::max(1.0, kFoldShare * (count - folded))); }
+
+double TimeScale::lengthTo(double visit) const
+{
+    return folded > 0 && visit < folded ? visit / folded * foldedLength() : visit - folded + foldedLength();
+}
+
+double TimeScale::visitOf(double length) const
+{
+    const double fold = foldedLength();
+    return folded > 0 && length < fold ? length / fold * folded : length - fold + folded;
 }
 
 std::uint32_t TimeScale::visitUnder(double pixel) const
@@ -21,30 +35,29 @@ std::uint32_t TimeScale::visitUnder(double pixel) const
 void TimeScale::fit()
 {
     from = 0;
-    to = std::max(1.0, count);
+    to = length();
 }
 
 void TimeScale::clamp(double span)
 {
-    span = std::clamp(span, std::min(kLeastSpan, std::max(1.0, count)), std::max(1.0, count));
-    from = std::clamp(from, 0.0, std::max(0.0, count - span));
+    span = std::clamp(span, std::min(kLeastSpan, length()), length());
+    from = std::clamp(from, 0.0, length() - span);
     to = from + span;
 }
 
 void TimeScale::zoomAt(double pixel, double factor)
 {
-    const double fixed = visitAt(pixel);
     const double share = (pixel - left) / width;
-    const double span =
-        std::clamp((to - from) / factor, std::min(kLeastSpan, std::max(1.0, count)), std::max(1.0, count));
+    const double fixed = from + share * (to - from);
+    const double span = std::clamp((to - from) / factor, std::min(kLeastSpan, length()), length());
     from = fixed - share * span;
     clamp(span);
 }
 
 void TimeScale::show(double first, double last)
 {
-    const double span = std::max(last - first, kLeastSpan);
-    from = (first + last - span) / 2;
+    const double span = std::max(lengthTo(last) - lengthTo(first), kLeastSpan);
+    from = (lengthTo(first) + lengthTo(last) - span) / 2;
     clamp(span);
 }
 
@@ -58,10 +71,10 @@ void TimeScale::pan(double pixels)
 void TimeScale::reveal(double visit)
 {
     const double span = to - from;
-    if (visit < from) {
-        from = visit - span / 8;
-    } else if (visit + 1 > to) {
-        from = visit + 1 - span + span / 8;
+    if (const double begin = lengthTo(visit); begin < from) {
+        from = begin - span / 8;
+    } else if (const double end = lengthTo(visit + 1); end > to) {
+        from = end - span + span / 8;
     }
     clamp(span);
 }
@@ -129,10 +142,11 @@ struct VisibleRange
     std::size_t last = 0;
 };
 
+/// Without those that are folded.
 VisibleRange visible(const TimeScale& scale, std::size_t count)
 {
-    const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(scale.from)));
-    const auto last = static_cast<std::size_t>(std::max(0.0, std::ceil(scale.to)));
+    const auto first = static_cast<std::size_t>(std::max(scale.folded, std::floor(scale.visitOf(scale.from))));
+    const auto last = static_cast<std::size_t>(std::max(0.0, std::ceil(scale.visitOf(scale.to))));
     return {std::min(first, count), std::min(last, count)};
 }
 

@@ -6,6 +6,7 @@
 
 #include <QRectF>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -14,18 +15,24 @@ namespace retro::views
 {
 
 /// Visits ↔ pixels for every track of the timeline. Visit v covers [v, v + 1); a part of the run may be zoomed in.
-/// Plain values, no widgets.
+/// The first `folded` visits may share a narrow stretch; all lengths below count in the visits behind them. Plain
+/// values, no widgets.
 struct TimeScale
 {
-    double left = 0;  ///< pixel of `from`
-    double width = 1; ///< pixels
-    double from = 0;  ///< first visible visit
-    double to = 1;    ///< one past the last visible visit
-    double count = 1; ///< visits of the run
+    double left = 0;   ///< pixel of `from`
+    double width = 1;  ///< pixels
+    double from = 0;   ///< first visible visit
+    double to = 1;     ///< one past the last visible visit
+    double count = 1;  ///< visits of the run
+    double folded = 0; ///< visits at its start that are folded; 0 = none
 
+    /// Of a visit that is not folded.
     [[nodiscard]] double pixelsPerVisit() const { return width / (to - from); }
-    [[nodiscard]] double x(double visit) const { return left + (visit - from) * pixelsPerVisit(); }
-    [[nodiscard]] double visitAt(double pixel) const { return from + (pixel - left) / pixelsPerVisit(); }
+    [[nodiscard]] double x(double visit) const { return left + (lengthTo(visit) - from) * pixelsPerVisit(); }
+    [[nodiscard]] double visitAt(double pixel) const { return visitOf(from + (pixel - left) / pixelsPerVisit()); }
+    /// What the visits before this one take, in visits that are not folded; and the other way round.
+    [[nodiscard]] double lengthTo(double visit) const;
+    [[nodiscard]] double visitOf(double length) const;
     /// The visit under a pixel, clamped to the run.
     [[nodiscard]] std::uint32_t visitUnder(double pixel) const;
 
@@ -43,6 +50,9 @@ struct TimeScale
 
 private:
     void clamp(double span);
+    /// Of the folded visits.
+    [[nodiscard]] double foldedLength() const;
+    [[nodiscard]] double length() const { return std::max(1.0, lengthTo(count)); }
 };
 
 /// Distance of ruler marks (1, 2 or 5 times a power of ten) that are at least `least` pixels apart.

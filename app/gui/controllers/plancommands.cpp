@@ -52,6 +52,8 @@ constexpr std::array kPlanActions{
                RETRO_ACTION("Drop the selected tensor and compute it again"), "redo", ""},
     ActionSpec{"plan.forget", RETRO_ACTION("F&orget my choices"),
                RETRO_ACTION("Let a planner choose again what is kept"), "undo", ""},
+    ActionSpec{"plan.found", RETRO_ACTION("Show ho&w it was found"),
+               RETRO_ACTION("Show what planners tried and let go, step by step, as a run"), "node", ""},
     ActionSpec{"plan.curve", RETRO_ACTION("Points of &all planners"),
                RETRO_ACTION("Ask every fast planner at many budgets, in the background"), "node", ""},
     ActionSpec{"plan.fit", RETRO_ACTION("Show the &whole plan"),
@@ -165,6 +167,7 @@ void PlanCommands::connectChoices()
     on("plan.keep", [this] { m_space.schedule().chooseSelected(views::Decision::Keep); });
     on("plan.recompute", [this] { m_space.schedule().chooseSelected(views::Decision::Recompute); });
     on("plan.forget", [this] { m_plan.clearChoices(); });
+    on("plan.found", [this] { m_plan.wantSearch(); });
     on("plan.curve", [this] { m_plan.wantCurve(true); });
     for (std::size_t i = 0; i < kHalves.size(); ++i) {
         on(kHalfActions[i].id, [this, i] {

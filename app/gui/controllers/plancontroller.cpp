@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/controllers/plancontroller.h"
 
+#include "app/gui/facts/fusedfacts.h"
+#include "app/gui/facts/inputinfo.h"
 #include "app/gui/facts/recordedplan.h"
 #include "app/gui/jobs/engineworker.h"
+#include "app/gui/jobs/runhandles.h"
 #include "core/analysis/bounds.h"
 #include "core/analysis/report.h"
+#include "core/base/cancel.h"
 #include "core/base/file.h"
 #include "core/engine/plan/passplanning.h"
+#include "core/engine/plan/plannedrun.h"
+#include "core/engine/plan/runplan.h"
 #include "core/engine/plan/savingforecast.h"
 #include "core/engine/question/resolve.h"
 #include "core/schedule/planjson.h"
@@ -50,9 +56,11 @@ schedule::PlanRequest requestOf(const PlanSubject& subject, const PlanQuestion& 
 }
 
 /// The user's own plan is shown even where it needs more than the budget.
-Result<PlanResult> planOf(const PlanSubject& subject, const PlanQuestion& question, const std::stop_token& stop)
+Result<PlanResult> planOf(const PlanSubject& subject, const PlanQuestion& question, const std::stop_token& stop,
+                          schedule::SearchListener* listener = nullptr)
 {
     schedule::PlanRequest request = requestOf(subject, question, stop);
+    request.listener = listener;
     const bool isOwn = question.strategy == views::kUserStrategy;
     const bool hasOrders = subject.forward.size() > 0 && !(isOwn && question.order == schedule::kAutoOrder);
     Result<PlanResult> result =
@@ -290,9 +298,10 @@ Result<PlanSubjectPointer> planSubjectOf(ExplainJob job, views::PlanFor half, co
     return PlanSubjectPointer(subject);
 }
 
-PlanAnswer answerTo(const PlanSubjectPointer& subject, const PlanQuestion& question, const std::stop_token& stop)
+PlanAnswer answerTo(const PlanSubjectPointer& subject, const PlanQuestion& question, const std::stop_token& stop,
+                    schedule::SearchListener* listener)
 {
-    Result<PlanResult> result = planOf(*subject, question, stop);
+    Result<PlanResult> result = planOf(*subject, question, stop, listener);
     PlanAnswer answer;
     if (stop.stop_requested()) {
         answer.isStopped = true;
@@ -307,6 +316,41 @@ PlanAnswer answerTo(const PlanSubjectPointer& subject, const PlanQuestion& quest
         answer.plan = std::move(shown);
     }
     return answer;
+}
+
+Result<std::shared_ptr<ExplainDone>> searchAsRun(const ExplainJob& job, const std::stop_token& stop)
+{
+    const views::ShownPlan& asked = *job.search;
+    const engine::PlanPlaces places(*job.model->graph(), asked.graph());
+    engine::SearchRecorder recorder(places, places.nodeOf(0));
+    const PlanAnswer answer = answerTo(asked.subject, asked.question, stop, &recorder);
+    RETRO_CHECK(base::checkStop(stop));
+    if (!answer.plan) {
+        return base::engineError(QStringLiteral("%1 %2").arg(answer.refusal, answer.remedy).toStdString());
+    }
+    engine::ChosenPlan chosen;
+    chosen.plan = answer.plan->plan();
+    chosen.storeAllPeak = asked.subject->storeAllPeak;
+    chosen.search = answer.plan->result;
+    chosen.strategy = asked.question.strategy;
+    chosen.record = std::move(recorder).take();
+    const auto run = engine::plannedRun(*job.model, asked.graph(), places, chosen.record, answer.plan->result);
+    auto done = std::make_shared<ExplainDone>();
+    done->generation = job.generation;
+    done->model = job.model;
+    done->inputs = job.question.inputs;
+    done->composite = job.question.composite;
+    done->job = job;
+    done->input = inputInfo(*run);
+    done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *run->graph));
+    done->planPass = PlanPass{std::make_shared<const schedule::Plan>(chosen.plan), {}};
+    const bool isRelevance = asked.subject->half == views::PlanFor::Relevance;
+    done->runPlan = engine::runPlanOf(asked.subject->forward, asked.subject->joint, chosen,
+                                      {isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient,
+                                       asked.subject->unit, asked.subject->constantBytes,
+                                       asked.subject->half == views::PlanFor::Forward});
+    RETRO_TRY(done->run, makeHandle(run, stop));
+    return done;
 }
 
 PlanController::PlanController(EngineWorker& engine, views::PlanModel& plan, QObject* parent)

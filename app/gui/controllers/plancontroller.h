@@ -88,7 +88,11 @@ struct PlanAnswer
     bool isStopped = false;
 };
 [[nodiscard]] PlanAnswer answerTo(const views::PlanSubjectPointer& subject, const views::PlanQuestion& question,
-                                  const std::stop_token& stop = {});
+                                  const std::stop_token& stop = {}, schedule::SearchListener* listener = nullptr);
+/// Searches for the plan of a job (ExplainJob::search) once more and writes down how: a run of kind "plan", of the
+/// search and of the plan's steps. Errors: Engine (there is no plan), Cancelled.
+[[nodiscard]] base::Result<std::shared_ptr<ExplainDone>> searchAsRun(const ExplainJob& job,
+                                                                     const std::stop_token& stop);
 
 /// The joint graph of what a job asks, as views draw it: that of the pass which "run by the plan" carries out. Where
 /// the job has no inputs, or they cannot be read, the sizes are those that the model declares. Of a graph that no rule

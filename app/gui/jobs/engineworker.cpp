@@ -452,6 +452,14 @@ void EngineWorker::answer(ExplainJob& job, const std::stop_token& token)
         emit stopped(job.generation);
         return;
     }
+    if (job.search) {
+        emit progress(job.generation, tr("Searching for the plan"), -1);
+        const Result<std::shared_ptr<ExplainDone>> done = searchAsRun(job, token);
+        if (done) {
+            emit explained(*done);
+        }
+        return finish(job.generation, done.ok() ? Result<void>() : done.error());
+    }
     const bool isRun = job.path.endsWith(QStringLiteral(".retro"), Qt::CaseInsensitive);
     finish(job.generation, isRun ? openRun(job, token) : explainModel(job, token));
 }

@@ -60,6 +60,8 @@ struct ExplainJob
     std::vector<std::string> opened;
     /// A plan by which the pass is to be carried out; null = as the run saves.
     std::shared_ptr<const PlanToCarry> plan;
+    /// A plan whose search is to be shown in place of a pass; null = none.
+    views::ShownPlanPointer search;
     /// How forward values get to the rules of the gradient of the target; none = as the run saves them.
     std::optional<engine::ForwardingOptions> forwarding;
     /// Asked while the user paints: the window shows no stages for it.

@@ -53,8 +53,10 @@ void Bookmarks::takeRun()
 QString Bookmarks::placeText() const
 {
     const trace::RunState& state = m_model.state();
-    return state.current.isValid() ? tr("%1 at %2").arg(views::wordOf(state.mode), m_model.label(state.current))
-                                   : tr("before the first visit");
+    return state.current.isValid()
+               ? tr("%1 at %2")
+                     .arg(m_model.modeWord(m_model.run().visitOf(m_model.position() - 1)), m_model.label(state.current))
+               : tr("before the first visit");
 }
 
 void Bookmarks::toggle()

@@ -328,9 +328,10 @@ QString TransportBar::nowInWords() const
     if (!state.current.isValid()) {
         return tr("Relevance starts at the target");
     }
-    return m_isDetailed
-               ? tr("%1 at %2").arg(capitalised(views::wordOf(state.mode)), m_context.model.placeLabel(state.current))
-               : tr("Relevance has come to %1").arg(m_context.model.placeLabel(state.current));
+    const QString place = m_context.model.placeLabel(state.current);
+    return m_isDetailed || state.mode == event::Mode::None
+               ? tr("%1 at %2").arg(capitalised(m_context.model.modeWord(run.visitOf(position - 1))), place)
+               : tr("Relevance has come to %1").arg(place);
 }
 
 void TransportBar::goToTyped()

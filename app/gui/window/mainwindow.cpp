@@ -219,6 +219,16 @@ void MainWindow::connectPlanRun()
         }
         post(m_planLink->byPlan(m_run->job()));
     });
+    connect(&m_plan, &views::PlanModel::searchWanted, this, [this] {
+        if (!m_loaded) {
+            return say(tr("A recorded run holds no model to plan for. Open its model."));
+        }
+        ExplainJob job = m_planLink->byPlan(m_run->job());
+        job.search = m_plan.planOfSteps();
+        if (job.search) {
+            post(std::move(job));
+        }
+    });
 }
 
 /// The path through the kernels that is wanted becomes that of the model.

@@ -252,6 +252,10 @@ void MainWindow::takeResult(const ExplainDone& result)
     m_choices->takeAnswer(!m_job.model);
     m_shownInputs = result.inputs;
     m_inputFiles = result.inputFiles;
+    if (const trace::Run& run = *result.run.run; run.facts.kind == "plan" && run.visitCount() > 0) {
+        showWorkspace(QStringLiteral("plan")); // at the search's first step
+        m_cursor.moveTo(run.endOfVisit(0));
+    }
 }
 
 MainWindow::KeptPlace MainWindow::placeFor(const ExplainDone& result) const

@@ -7,6 +7,7 @@
 #include "app/gui/facts/planlink.h"
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/planworkspace.h"
+#include "core/event/planevent.h"
 #include "core/trace/runfile.h"
 #include "tests/app/gui/settles.h"
 #include "views/common/paint/style.h"
@@ -21,6 +22,8 @@
 #include <QFileInfo>
 #include <QStatusBar>
 #include <QTemporaryDir>
+
+#include <set>
 
 using namespace retro;
 using tests::kPatience;
@@ -253,6 +256,43 @@ private slots:
         press(window, "go.last");
         QCOMPARE(window.model().position(), end);
         QVERIFY(window.model().state() == atEnd);
+    }
+
+    /// The search for the plan on screen is a run: tries come on the chart as they are made, what is let go is framed.
+    void theSearchForAPlanIsShownStepByStep()
+    {
+        app::MainWindow window;
+        QVERIFY(showsPlanOf(window, sample("residual-48.json")));
+        window.plan().setBudget(window.plan().plan()->result.basePeak / 2);
+        QVERIFY(plans(window));
+        const views::ShownPlanPointer plan = window.plan().planOfSteps();
+        press(window, "plan.found");
+        RETRO_SETTLES(window);
+        const trace::Run& run = window.model().run();
+        QCOMPARE(run.facts.kind, std::string("plan"));
+        QCOMPARE(window.workspace().id(), QStringLiteral("plan"));
+        QVERIFY(window.plan().planOfSteps() == plan); // it was searched for again, and is the same
+        const views::ParetoPane& chart = spaceOf(window).planners().pane();
+        const views::SchedulePane& schedule = spaceOf(window).schedule().pane();
+        std::set<std::size_t> tries;
+        std::set<std::uint32_t> framed;
+        const std::uint32_t search = event::searchVisits(run.events);
+        for (std::uint32_t visit = 0; visit < search; visit += std::max(1U, search / 300)) {
+            window.cursor().moveTo(run.endOfVisit(visit));
+            window.flush();
+            tries.insert(chart.figure().tries.size());
+            if (schedule.figure().tried) {
+                framed.insert(*schedule.figure().tried);
+            }
+            QCOMPARE(chart.figure().tries.size() + chart.figure().later.size(), run.facts.planTries.size());
+        }
+        QVERIFY2(tries.size() > 3 && *tries.rbegin() > *tries.begin(), std::to_string(tries.size()).c_str());
+        QVERIFY2(framed.size() > 3, std::to_string(framed.size()).c_str());
+        press(window, "go.last");
+        window.flush();
+        QVERIFY(!schedule.figure().tried);
+        QVERIFY(chart.figure().later.empty());
+        QCOMPARE(chart.figure().plan->peak, plan->result.peak);
     }
 
     /// Of a model with several outputs the gradient of the target is planned, and what is planned runs; another target

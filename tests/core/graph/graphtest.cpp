@@ -130,6 +130,38 @@ class GraphTest : public QObject
     Q_OBJECT
 
 private slots:
+    void shortNamesTellNodesApart()
+    {
+        GraphBuilder builder("paths", 17);
+        ValueId value = builder.addInput("in/image", DType::Float32, Shape{3});
+        const std::vector<std::string> names{"/a/block1/first/conv",
+                                             "/a/block2/first/conv",
+                                             "/b/block2/first/conv",
+                                             "/stem/relu/Relu",
+                                             "/stem/act/Relu",
+                                             "twice/fc/Relu",
+                                             "twice/relu/Relu",
+                                             "twice/relu",
+                                             "/",
+                                             "first/conv"};
+        for (const std::string& name : names) {
+            const ValueId made = builder.addResult(name + ".out");
+            builder.addNode(node("Relu", name, {value}, {made}));
+            value = made;
+        }
+        builder.addOutput(value);
+        const Graph graph = std::move(builder).build().value();
+        std::vector<std::string_view> shown;
+        for (std::size_t i = 0; i < graph.runNodeCount(); ++i) {
+            shown.push_back(graph.shortNameOf(NodeId(i)));
+        }
+        const std::vector<std::string_view> expected{
+            "block1/first/conv", "a/block2/first/conv", "b/block2/first/conv", "stem/relu", "act/Relu",
+            "fc/Relu",           "twice/relu/Relu",     "twice/relu",          "/",         "first/conv",
+            "in/image"};
+        QVERIFY(shown == expected);
+    }
+
     void aValueThatIsLeftOutHasNoReadersNoMakerAndNoName()
     {
         GraphBuilder builder("lstm", 17);

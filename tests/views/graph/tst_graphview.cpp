@@ -57,7 +57,7 @@ struct Stage : tests::GraphStage
     [[nodiscard]] QString selectedName() const
     {
         const base::NodeId node = context.model.nodeOf(context.selection.thing());
-        return node.isValid() ? context.model.shortLabel(node) : QString();
+        return node.isValid() ? QString::fromStdString(std::string(shortName(context.model.graph(), node))) : QString();
     }
 };
 

@@ -27,8 +27,8 @@ private slots:
         for (const Layer& layer : layers) {
             names.append(layer.name + QLatin1Char('=') + context.model.placeLabel(layer.node));
         }
-        QCOMPARE(names, (QStringList{QStringLiteral("Class scores=fc"), QStringLiteral("Block 1=add"),
-                                     QStringLiteral("Stem=relu1"), QStringLiteral("Input=image")}));
+        QCOMPARE(names, (QStringList{QStringLiteral("Class scores=head/fc"), QStringLiteral("Block 1=block1/add"),
+                                     QStringLiteral("Stem=stem/relu1"), QStringLiteral("Input=image")}));
         QCOMPARE(layers.front().share, 1.0);
         QVERIFY(std::abs(layers.back().share - 8.14 / 8.42) < 1e-4);
         for (std::size_t i = 1; i < layers.size(); ++i) {

@@ -58,6 +58,32 @@ private slots:
         }
     }
 
+    /// What is folded is narrow, its visits can still be told, and the rest has the room.
+    void aFoldedStretchIsNarrow()
+    {
+        TimeScale scale = scaleOf(10'000, 500);
+        scale.folded = 9'000;
+        scale.fit();
+        QVERIFY(scale.x(9'000) - 100 < 25);
+        QVERIFY(std::abs(scale.x(10'000) - 600) < 1e-9);
+        for (double visit = 0; visit <= 10'000; visit += 97) {
+            QVERIFY(std::abs(scale.visitAt(scale.x(visit)) - visit) < 1e-6);
+        }
+        QCOMPARE(scale.visitUnder(scale.x(4'500) + 1e-6), 4'500U);
+        scale.show(9'100, 9'200);
+        QVERIFY(std::abs(scale.x(9'100) - 100) < 1e-6 && std::abs(scale.x(9'200) - 600) < 1e-6);
+        scale.reveal(10);
+        QVERIFY(scale.x(10) >= 100);
+        // A column of pixels counts nothing of what is folded.
+        const std::vector<Mode> modes(10'000, Mode::Normal);
+        scale.fit();
+        std::uint32_t shown = 0;
+        for (const views::ModeCell& cell : views::modeCells(modes, scale)) {
+            shown += cell.count;
+        }
+        QCOMPARE(shown, 1'000U);
+    }
+
     void revealBringsAVisitIntoSight()
     {
         TimeScale scale = scaleOf(1000, 500);
