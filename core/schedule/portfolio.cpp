@@ -454,7 +454,7 @@ private:
         return m_isExact        ? "exact search over all orders"
                : isProven()     ? "no plan costs less than the lower bound"
                : m_request.tier ? "the lower bound is every operator once, nothing waiting for a copy"
-                                : "the lower bound is a knapsack at each gradient, relaxed";
+                                : "the lower bound is what must be computed again behind some gradient, relaxed";
     }
 
     void judge()

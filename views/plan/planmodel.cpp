@@ -160,7 +160,8 @@ void PlanModel::setOverRun(ShownPlanPointer plan)
     }
     m_overRun = std::move(plan);
     const std::size_t columns = this->plan() ? this->plan()->matrix.columns().size() : 0;
-    m_step = columns == 0 ? 0 : std::min(m_step, static_cast<std::uint32_t>(columns - 1));
+    m_step = std::clamp<std::int64_t>(m_step, -std::int64_t{searchVisits()},
+                                      std::max<std::int64_t>(0, static_cast<std::int64_t>(columns) - 1));
     emit planChanged();
     emit stepChanged();
 }
@@ -263,7 +264,7 @@ void PlanModel::takePlan(ShownPlanPointer plan)
     }
     const ShownPlanPointer& shown = this->plan();
     const double share = shown && !shown->matrix.columns().empty()
-                             ? static_cast<double>(m_step) / static_cast<double>(shown->matrix.columns().size())
+                             ? static_cast<double>(step()) / static_cast<double>(shown->matrix.columns().size())
                              : 0;
     m_plan = std::move(plan);
     m_ownBudget.reset();
@@ -274,9 +275,8 @@ void PlanModel::takePlan(ShownPlanPointer plan)
     takeAttempts();
     // The step that is looked at stays at about the same part of the plan.
     const std::size_t columns = m_plan->matrix.columns().size();
-    m_step = share == 0 ? m_plan->matrix.peakAt()
-                        : static_cast<std::uint32_t>(std::lround(share * static_cast<double>(columns)));
-    m_step = columns == 0 ? 0 : std::min(m_step, static_cast<std::uint32_t>(columns - 1));
+    m_step = share == 0 ? m_plan->matrix.peakAt() : std::llround(share * static_cast<double>(columns));
+    m_step = columns == 0 ? 0 : std::min(m_step, static_cast<std::int64_t>(columns - 1));
     emit planChanged();
     emit stepChanged();
     emit measuredChanged();
@@ -522,7 +522,8 @@ void PlanModel::cancel() { emit cancelWanted(); }
 void PlanModel::setStep(std::int64_t step)
 {
     const std::int64_t last = plan() ? static_cast<std::int64_t>(plan()->matrix.columns().size()) - 1 : 0;
-    const auto next = static_cast<std::uint32_t>(std::clamp<std::int64_t>(step, 0, std::max<std::int64_t>(last, 0)));
+    const std::int64_t next =
+        std::clamp<std::int64_t>(step, -std::int64_t{searchVisits()}, std::max<std::int64_t>(last, 0));
     if (next != m_step) {
         m_step = next;
         emit stepChanged();

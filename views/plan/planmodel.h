@@ -2,10 +2,12 @@
 #pragma once
 
 #include "views/plan/plananalysis.h"
+#include "views/plan/runaxis.h"
 #include "views/plan/shownplan.h"
 
 #include <QObject>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -182,8 +184,13 @@ public:
     /// Asks for the search that led to the plan on screen, as a run.
     void wantSearch() { emit searchWanted(); }
 
-    /// Column of the matrix that is looked at.
-    [[nodiscard]] std::uint32_t step() const { return m_step; }
+    /// Column of the matrix that is looked at; the first one while that is the search for the plan.
+    [[nodiscard]] std::uint32_t step() const { return static_cast<std::uint32_t>(std::max<std::int64_t>(0, m_step)); }
+    /// The same; negative = visits before the first column, in a run that has the search for the plan.
+    [[nodiscard]] std::int64_t place() const { return m_step; }
+    [[nodiscard]] bool isSearching() const { return m_step < 0; }
+    /// Visits of the run before the first column: of the search.
+    [[nodiscard]] std::uint32_t searchVisits() const { return m_overRun ? m_overRun->axis->firstVisit : 0; }
     void setStep(std::int64_t step);
 
 signals:
@@ -233,7 +240,7 @@ private:
     std::vector<PlanPoint> m_points;
     std::vector<std::uint64_t> m_measured;
     double m_curveShare = -1;
-    std::uint32_t m_step = 0;
+    std::int64_t m_step = 0;
     bool m_isPlanning = false;
     bool m_isDragging = false;
     bool m_endsDrag = false; ///< when the planner has answered

@@ -108,7 +108,8 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     m_bar->setRange(0, 100);
     m_bar->setFixedHeight(px(8));
     m_bar->setAccessibleName(tr("Points that are done"));
-    m_button = new QPushButton(body);
+    m_button = new QPushButton(tr("All points"), body);
+    m_button->setMinimumWidth(m_button->sizeHint().width()); // also while it says Stop
     row->addWidget(m_note, 2);
     row->addWidget(m_bar, 1);
     row->addWidget(m_button);

@@ -38,7 +38,8 @@ struct ScheduleFigure
     ScheduleAxis columns; ///< items in sight; pixels are filled in by fitTo()
     ScheduleAxis rows;
     std::optional<std::uint32_t> row;     ///< that is selected
-    std::optional<std::uint32_t> tried;   ///< that a search for a plan looks at
+    std::optional<std::uint32_t> tried;   ///< that the search for a plan looks at
+    bool isSearching = false;             ///< no step of the plan is carried out yet
     std::optional<std::uint32_t> promise; ///< that is selected: the rows that it brings are marked
     std::uint32_t step = 0;               ///< column that is looked at
 

@@ -509,8 +509,8 @@ void SchedulePainter::paintTried(std::uint32_t row)
 void SchedulePainter::paintMoving()
 {
     m_curve.paintMeasured();
-    if (m_figure.tried) {
-        return paintTried(*m_figure.tried); // no step of the plan is carried out yet
+    if (m_figure.isSearching) {
+        return m_figure.tried ? paintTried(*m_figure.tried) : void();
     }
     const double x = m_figure.columns.pixel(m_figure.step + 0.5);
     if (x < m_layout.matrix.left() || x > m_layout.matrix.right() || m_figure.step >= m_plan.matrix.columns().size()) {

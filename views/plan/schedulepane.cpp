@@ -98,9 +98,10 @@ void SchedulePane::setRow(std::optional<std::uint32_t> row)
     }
 }
 
-void SchedulePane::setTried(std::optional<std::uint32_t> row)
+void SchedulePane::setTried(std::optional<std::uint32_t> row, bool isSearching)
 {
-    if (std::exchange(m_figure.tried, row) != row) {
+    const bool isOther = std::exchange(m_figure.isSearching, isSearching) != isSearching;
+    if (std::exchange(m_figure.tried, row) != row || isOther) {
         if (row && !m_figure.rows.isWhole()) {
             m_figure.rows.reveal(*row);
             drop();

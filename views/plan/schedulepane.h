@@ -31,7 +31,7 @@ public:
     void setRow(std::optional<std::uint32_t> row);
     [[nodiscard]] std::optional<std::uint32_t> row() const { return m_figure.row; }
     /// The row whose value a search for a plan lets go, or makes again, just now.
-    void setTried(std::optional<std::uint32_t> row);
+    void setTried(std::optional<std::uint32_t> row, bool isSearching);
     /// The promise that is selected elsewhere; the rows that it brings are marked.
     void setPromise(std::optional<std::uint32_t> promise);
     /// Shows the whole plan.

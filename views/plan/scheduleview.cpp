@@ -27,7 +27,8 @@ namespace retro::views
 namespace
 {
 
-constexpr int kPlayMilliseconds = 90; // a step
+constexpr int kPlayMilliseconds = 90;   // a step
+constexpr std::size_t kManyTries = 100; // each of them is one step of playing
 
 const char* wordOf(CellKind kind)
 {
@@ -107,9 +108,9 @@ ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection
     m_clock = new QTimer(this);
     m_clock->setInterval(kPlayMilliseconds);
     connect(m_clock, &QTimer::timeout, this, [this] {
-        const std::uint32_t before = m_plan.step();
-        m_plan.setStep(std::int64_t{before} + 1);
-        if (m_plan.step() == before) {
+        const std::int64_t before = m_plan.place();
+        m_plan.setStep(m_plan.isSearching() ? nextOfSearch() : before + 1);
+        if (m_plan.place() == before) {
             play(false);
         }
     });
@@ -200,11 +201,33 @@ void ScheduleView::chooseSelected(Decision decision)
     }
 }
 
+std::int64_t ScheduleView::tryFrom(bool isForward) const
+{
+    const auto search = searchMoment(model());
+    if (!search) {
+        return m_plan.place();
+    }
+    const std::vector<std::uint64_t>& steps = search->all->steps;
+    const auto next = std::ranges::lower_bound(steps, model().position()); // a try that ends here lies before it
+    const auto before = std::ranges::lower_bound(steps, model().position() - (search->isTold ? 1 : 0));
+    const bool isThere = isForward ? next != steps.end() : before != steps.begin();
+    const std::int64_t first = -std::int64_t{m_plan.searchVisits()};
+    return isThere ? first + model().run().visitOf(isForward ? *next : *std::prev(before)) : isForward ? 0 : first;
+}
+
+/// Faster through long tries: half of what is left of one.
+std::int64_t ScheduleView::nextOfSearch() const
+{
+    const std::int64_t next = tryFrom(true);
+    const bool areMany = model().derived<SearchTries>()->tries.size() > kManyTries;
+    return areMany ? next : m_plan.place() + (next - m_plan.place()) / 2 + 1;
+}
+
 void ScheduleView::play(bool isPlaying)
 {
     const bool canPlay = isPlaying && m_plan.plan() && !m_plan.plan()->matrix.columns().empty();
     if (canPlay) {
-        if (std::size_t{m_plan.step()} + 1 >= m_plan.plan()->matrix.columns().size()) {
+        if (m_plan.step() + std::size_t{1} >= m_plan.plan()->matrix.columns().size()) {
             m_plan.setStep(0);
         }
         m_clock->start();
@@ -226,7 +249,8 @@ void ScheduleView::refresh(Changes changes)
     }
     m_pane->takePlan();
     const auto search = m_plan.plan() ? searchMoment(model()) : std::nullopt;
-    m_pane->setTried(search && search->tried ? rowOfThing(model(), *search->tried, *m_plan.plan()) : std::nullopt);
+    m_pane->setTried(search && search->tried ? rowOfThing(model(), *search->tried, *m_plan.plan()) : std::nullopt,
+                     search.has_value());
     showState();
     showStep();
     if (changes.testFlag(Change::Selection) || changes.testFlag(Change::State)) {
@@ -266,6 +290,12 @@ void ScheduleView::showStep()
         emit nowChanged();
         return;
     }
+    if (const auto search = searchMoment(model())) {
+        m_now = search->words(model());
+        m_nowFigures = {search->count()};
+        emit nowChanged();
+        return;
+    }
     const ShownPlan& plan = *m_plan.plan();
     const ScheduleColumn& at = plan.matrix.columns()[m_plan.step()];
     m_now = plan.stepWords(m_plan.step());
@@ -279,9 +309,15 @@ QString ScheduleView::story() const { return m_strip->isHidden() ? QString() : m
 
 void ScheduleView::showStory()
 {
+    const auto search = m_plan.plan() ? searchMoment(model()) : std::nullopt;
     const std::optional<std::uint32_t> row = m_plan.plan() ? m_pane->figure().row : std::nullopt;
-    const bool isThere = row && *row < m_plan.plan()->matrix.rows().size();
-    m_strip->setVisible(isThere);
+    const bool isThere = !search && row && *row < m_plan.plan()->matrix.rows().size();
+    m_strip->setVisible(isThere || search);
+    m_turn->setVisible(isThere);
+    if (search) {
+        m_name->setText(tr("Planning"));
+        m_story->setText(QStringLiteral("%1: %2").arg(search->count(), search->words(model())));
+    }
     if (!isThere) {
         return;
     }

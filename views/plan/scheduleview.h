@@ -44,6 +44,9 @@ public:
     /// Keeps or rebuilds the tensor that is selected.
     void chooseSelected(Decision decision);
     void play(bool isPlaying);
+    /// The place (PlanModel::place) at which the next try of a search ends, or the one before; behind the last one the
+    /// first step of the plan.
+    [[nodiscard]] std::int64_t tryFrom(bool isForward) const;
     [[nodiscard]] bool isPlaying() const;
 
 signals:
@@ -58,6 +61,7 @@ private:
     void makeStrip();
     void showState();
     void showStep();
+    [[nodiscard]] std::int64_t nextOfSearch() const;
     void showStory();
     void turnMarked();
     void followSelection();

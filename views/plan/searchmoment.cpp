@@ -2,6 +2,10 @@
 #include "views/plan/searchmoment.h"
 
 #include "core/event/planevent.h"
+#include "views/common/numbertext.h"
+#include "views/plan/shownplan.h"
+
+#include <QCoreApplication>
 
 #include <algorithm>
 
@@ -30,6 +34,41 @@ SearchTries::SearchTries(const trace::Run& run)
         }
         tries.push_back(std::move(one));
         steps.push_back(step);
+    }
+}
+
+static QString searchText(const char* words) { return QCoreApplication::translate("retro::views::Search", words); }
+
+QString SearchMoment::count() const
+{
+    return searchText("try %1 of %2")
+        .arg(countText(static_cast<std::int64_t>(number()) + 1),
+             countText(static_cast<std::int64_t>(all->tries.size())));
+}
+
+QString SearchMoment::words(const RunModel& model) const
+{
+    const QString who =
+        number() < all->tries.size() ? plannerTitle(all->tries[number()].planner) : searchText("the search");
+    const trace::Event& last = model.run().events[model.position() - 1];
+    const QString place = model.placeLabel(base::NodeId(last.node));
+    switch (last.kind) {
+    case EventKind::Candidate: {
+        const schedule::Attempt& one = all->tries[number()];
+        const QString peak = bytesText(static_cast<std::int64_t>(one.peak));
+        return !one.refusal.empty()        ? searchText("%1 has no plan").arg(who)
+               : best && *best == number() ? searchText("%1 reaches %2: the best so far").arg(who, peak)
+               : one.fits                  ? searchText("%1 reaches %2").arg(who, peak)
+                                           : searchText("%1 reaches %2: more than the budget").arg(who, peak);
+    }
+    case EventKind::Drop:
+        return searchText("%1 lets %2 go").arg(who, place);
+    case EventKind::Rebuild:
+        return searchText("%1 has %2 made again").arg(who, place);
+    case EventKind::Split:
+        return searchText("%1 cuts behind %2").arg(who, place);
+    default:
+        return searchText("%1 looks at %2").arg(who, place);
     }
 }
 

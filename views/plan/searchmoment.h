@@ -36,6 +36,14 @@ struct SearchMoment
     {
         return {all->tries.begin(), all->tries.begin() + static_cast<std::ptrdiff_t>(done)};
     }
+    /// "try 3 of 41".
+    [[nodiscard]] QString count() const;
+    /// "peak shaving lets conv_1_out go".
+    [[nodiscard]] QString words(const RunModel& model) const;
+
+private:
+    /// Number of the try under way, or that was made just now.
+    [[nodiscard]] std::size_t number() const { return done - (isTold ? 1 : 0); }
 };
 /// Nothing where the cursor is not within a search.
 [[nodiscard]] std::optional<SearchMoment> searchMoment(const RunModel& model);

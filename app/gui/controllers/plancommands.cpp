@@ -139,9 +139,9 @@ void PlanCommands::connectSteps()
     const auto on = [this](const char* id, auto&& work) {
         connect(&m_actions.at(QLatin1String(id)), &QAction::triggered, this, std::forward<decltype(work)>(work));
     };
-    on("plan.back", [this] { m_plan.setStep(std::int64_t{m_plan.step()} - 1); });
-    on("plan.forward", [this] { m_plan.setStep(std::int64_t{m_plan.step()} + 1); });
-    on("plan.first", [this] { m_plan.setStep(0); });
+    on("plan.back", [this] { m_plan.setStep(m_plan.place() - 1); });
+    on("plan.forward", [this] { m_plan.setStep(m_plan.place() + 1); });
+    on("plan.first", [this] { m_plan.setStep(std::numeric_limits<std::int64_t>::min()); });
     on("plan.last", [this] { m_plan.setStep(std::numeric_limits<std::int64_t>::max()); });
     on("plan.turnback", [this] { goToTurn(false); });
     on("plan.turn", [this] { goToTurn(true); });
@@ -151,7 +151,10 @@ void PlanCommands::connectSteps()
 
 void PlanCommands::goToTurn(bool isForward)
 {
-    if (const auto turn = m_plan.plan() ? m_plan.plan()->matrix.nextTurn(m_plan.step(), isForward) : std::nullopt) {
+    if (m_plan.isSearching()) {
+        m_plan.setStep(m_space.schedule().tryFrom(isForward));
+    } else if (const auto turn =
+                   m_plan.plan() ? m_plan.plan()->matrix.nextTurn(m_plan.step(), isForward) : std::nullopt) {
         m_plan.setStep(*turn);
     }
 }

@@ -76,7 +76,9 @@ void PlanLink::tie()
             const views::ShownPlanPointer over = views::shownOverRun(plan, run);
             return [this, plan, run, over] {
                 if (m_plan.planOfSteps() == plan && m_run == run) {
+                    m_isFollowing = true;
                     m_plan.setOverRun(over);
+                    m_isFollowing = false;
                     followCursor();
                 }
             };
@@ -99,9 +101,9 @@ void PlanLink::moveCursor()
     if (!m_isTied || m_isFollowing) {
         return;
     }
-    const std::uint32_t visit = m_plan.plan()->axis->firstVisit + m_plan.step();
-    if (visit < m_run->visitCount()) {
-        m_cursor.moveTo(m_run->endOfVisit(visit));
+    const std::int64_t visit = m_plan.plan()->axis->firstVisit + m_plan.place();
+    if (visit < std::int64_t{m_run->visitCount()}) {
+        m_cursor.moveTo(m_run->endOfVisit(static_cast<std::uint32_t>(visit)));
     }
 }
 

@@ -142,8 +142,9 @@ void PlanBar::showStep()
     const bool hasPlan = m_plan.plan() != nullptr;
     const auto columns = hasPlan ? static_cast<std::int64_t>(m_plan.plan()->matrix.columns().size()) : 0;
     m_position->setEnabled(columns > 0);
-    m_position->setText(columns > 0 ? QString::number(std::int64_t{m_plan.step()} + 1) : QString());
-    m_count->setText(columns > 0 ? QStringLiteral(" / ") + views::countText(columns) : QString());
+    const std::int64_t before = m_plan.isSearching() ? m_plan.searchVisits() : 0; // steps of the search by themselves
+    m_position->setText(columns > 0 ? QString::number(before + m_plan.place() + 1) : QString());
+    m_count->setText(columns > 0 ? QStringLiteral(" / ") + views::countText(before > 0 ? before : columns) : QString());
     m_now->setWords(hasPlan ? m_schedule.nowText() : tr("Nothing is planned yet"));
     std::vector<NowFigure> figures;
     for (const QString& figure : hasPlan ? m_schedule.nowFigures() : QStringList()) {
@@ -160,7 +161,7 @@ void PlanBar::goToTyped()
     bool isNumber = false;
     const qint64 step = m_position->text().toLongLong(&isNumber);
     if (isNumber) {
-        m_plan.setStep(step - 1);
+        m_plan.setStep(step - 1 - (m_plan.isSearching() ? m_plan.searchVisits() : 0));
     }
     showStep();
 }
