@@ -107,6 +107,7 @@ PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection
     m_bar->setTextVisible(false);
     m_bar->setRange(0, 100);
     m_bar->setFixedHeight(px(8));
+    m_bar->setMinimumWidth(px(24));
     m_bar->setAccessibleName(tr("Points that are done"));
     m_button = new QPushButton(tr("All points"), body);
     m_button->setMinimumWidth(m_button->sizeHint().width()); // also while it says Stop
