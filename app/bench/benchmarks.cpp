@@ -7,7 +7,6 @@
 
 #include "app/bench/traversalbench.h"
 #include "app/common/benchmarkmodels.h"
-#include "app/common/decodepicture.h"
 #include "app/common/syntheticgraph.h"
 #include "core/base/file.h"
 #include "core/engine/explain/explain.h"
@@ -76,8 +75,7 @@ Result<std::shared_ptr<Sample>> loadSample(const std::string& folder)
     }
     const std::string picture = (std::filesystem::path(folder) / sample->model->card->pictures.front().file).string();
     RETRO_TRY(sample->request.inputs,
-              engine::resolveInputs({picture}, *sample->model->graph(), engine::pictureOptions(&*sample->model->card),
-                                    decodePicture));
+              engine::resolveInputs({picture}, *sample->model->graph(), engine::pictureOptions(&*sample->model->card)));
     return sample;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
 
-#include "app/common/decodepicture.h"
 #include "app/common/helptext.h"
 #include "app/common/questionoptions.h"
 #include "core/base/bytesize.h"
@@ -295,7 +294,7 @@ void ModelOptions::addTo(CLI::App& verb, engine::Verb which, const Context& cont
 
 Result<engine::LoadedModelPointer> ModelOptions::load() const
 {
-    RETRO_TRY(engine::LoadedModelPointer loaded, engine::loadModel(model, question, decodePicture));
+    RETRO_TRY(engine::LoadedModelPointer loaded, engine::loadModel(model, question));
     for (const rewrite::RewriteStep& step : loaded->rewritten.steps) {
         if (step.name == rewrite::kPassThrough) { // also with --quiet: the numbers are not the model's
             base::sayErrorLine("retrograde-cli: warning: " + step.text);
@@ -306,7 +305,7 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
 
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
-    RETRO_TRY(std::vector<tensor::Tensor> inputs, engine::readInputs(question, loaded, decodePicture));
+    RETRO_TRY(std::vector<tensor::Tensor> inputs, engine::readInputs(question, loaded));
     if (m_context != nullptr) {
         sayPictures(*m_context, loaded, inputs);
         RETRO_TRY(const auto options, engine::pictureOptions(question, loaded));

@@ -2,7 +2,6 @@
 #include "core/engine/diagnose.h"
 
 #include "app/cli/context.h"
-#include "app/common/decodepicture.h"
 #include "core/diagnosis/registry.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/population.h"
@@ -45,7 +44,7 @@ bool isRunFile(const std::string& path) { return path.ends_with(".retro"); }
 Result<engine::ExplainRequest> diagnosedRequest(const DiagnoseOptions& options, const engine::LoadedModel& model)
 {
     const engine::Question& question = options.model.question;
-    if (Result<engine::ExplainRequest> asked = engine::resolveWithInputs(question, model, decodePicture);
+    if (Result<engine::ExplainRequest> asked = engine::resolveWithInputs(question, model);
         asked.ok() || !question.text.empty() || !question.ids.empty()) {
         return asked;
     }
@@ -67,9 +66,9 @@ Result<PopulationPointer> populationOf(const Context& context, const engine::Loa
     if (inputs) {
         options.model.question.inputs = inputs->items.front().sources;
     }
-    return inputs && !options.isReference ? engine::populationOf(model, options.model.question, std::move(*inputs),
-                                                                 decodePicture, {}, context.progress())
-                                          : Result<PopulationPointer>(PopulationPointer());
+    return inputs && !options.isReference
+               ? engine::populationOf(model, options.model.question, std::move(*inputs), {}, context.progress())
+               : Result<PopulationPointer>(PopulationPointer());
 }
 
 Result<FactsPointer> factsOfModel(const Context& context, DiagnoseOptions options)

@@ -4,7 +4,6 @@
 #include "app/cli/context.h"
 #include "app/cli/outputfolder.h"
 #include "app/common/curvechart.h"
-#include "app/common/decodepicture.h"
 #include "core/base/csvfield.h"
 #include "core/base/failure.h"
 #include "core/base/file.h"
@@ -194,7 +193,7 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
                                   const fs::path& folder)
 {
     RETRO_TRY(const engine::ResultKey asked, keyOf(options, *model, inputs.question.inputs));
-    RETRO_TRY(const auto language, engine::languageQuestion(*model, inputs.question, decodePicture));
+    RETRO_TRY(const auto language, engine::languageQuestion(*model, inputs.question));
     const engine::Question question = language ? engine::withoutLanguage(inputs.question, *language) : inputs.question;
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(question, *model));
     RETRO_TRY(engine::EvaluationOptions measures, measuresOf(options, *model, language));

@@ -363,7 +363,7 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
         own.isFirst = std::exchange(isFirst, false);
         own.weights = weights;
         const engine::ResultKey asked = keyOf(own, *model);
-        RETRO_TRY(const LanguageQuestion language, engine::languageQuestion(*model, own.question(), decodePicture));
+        RETRO_TRY(const LanguageQuestion language, engine::languageQuestion(*model, own.question()));
         RETRO_TRY(const engine::ExplainRequest request, requestOf(own, *model, language));
         own.isText = language.has_value();
         RETRO_TRY(const engine::ExplainResult result,
@@ -501,7 +501,7 @@ Result<void> explainText(const Context& context, const ExplainOptions& options, 
     RETRO_TRY(engine::LanguageReport report, engine::reportOf(language, model, question, result));
     RETRO_CHECK(engine::addAttention(language, question, request, result, wish, report));
     RETRO_CHECK(engine::addPositions(language, explainer, question, request, report, {}, wish));
-    RETRO_CHECK(engine::addGeneration(language, model, question, request, result, decodePicture, report, {}, wish));
+    RETRO_CHECK(engine::addGeneration(language, model, question, request, result, report, {}, wish));
     RETRO_CHECK(writeTextRun(options, result, report));
     if (!question.html.empty()) {
         RETRO_CHECK(engine::addSidesOfContrast(language, explainer, request, report));
@@ -625,7 +625,7 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     LanguageQuestion language;
     if (!batch) {
         RETRO_CHECK(engine::checkTogether(engine::asksOf(options.question())));
-        RETRO_TRY(language, engine::languageQuestion(*model, options.question(), decodePicture));
+        RETRO_TRY(language, engine::languageQuestion(*model, options.question()));
         warn(language ? language->warnings : std::vector<std::string>());
     }
     if (options.rules || !options.compositeFile.empty()) {

@@ -6,7 +6,6 @@
 #include "app/cli/planruntext.h"
 #include "app/cli/profiletext.h"
 #include "app/cli/rewritetext.h"
-#include "app/common/decodepicture.h"
 #include "core/base/file.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/gradient/choseninputs.h"
@@ -468,7 +467,7 @@ Result<engine::GradientRequest> openedRequest(const GradOptions& options, engine
     request.precision = engine::precisionOf(question, *model);
     request.from = question.from;
     if (isText) {
-        RETRO_TRY(engine::ExplainRequest asked, engine::resolveWithInputs(question, *model, decodePicture));
+        RETRO_TRY(engine::ExplainRequest asked, engine::resolveWithInputs(question, *model));
         request.inputs = std::move(asked.inputs);
         request.target = asked.target;
         request.target.atScores = false; // a gradient starts at the target itself

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planningoptions.h"
 
-#include "app/common/decodepicture.h"
 #include "core/analysis/report.h"
 #include "core/engine/gradient/embeddings.h"
 #include "core/engine/language/languagequestion.h"
@@ -98,7 +97,7 @@ Result<engine::SubjectPlanning> PlanningOptions::planningOfRun(const engine::Loa
     if (!target.empty()) {
         asked.targets = {target};
     }
-    RETRO_TRY(const auto language, engine::languageQuestion(loaded, asked, decodePicture));
+    RETRO_TRY(const auto language, engine::languageQuestion(loaded, asked));
     RETRO_TRY(engine::ExplainRequest request,
               engine::resolve(language ? engine::withoutLanguage(asked, *language) : asked, loaded));
     if (language) {

@@ -2,7 +2,6 @@
 #include "core/engine/verify/verify.h"
 #include "app/cli/explaintext.h"
 #include "app/cli/gradientverbs.h"
-#include "app/common/decodepicture.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
@@ -36,7 +35,7 @@ Result<engine::VerifyRequest> requestOf(const VerifyOptions& options, const engi
 {
     engine::VerifyRequest request;
     const engine::Question& asked = options.model.question;
-    RETRO_TRY(engine::ExplainRequest explained, engine::resolveWithInputs(asked, model, decodePicture));
+    RETRO_TRY(engine::ExplainRequest explained, engine::resolveWithInputs(asked, model));
     request.inputs = std::move(explained.inputs);
     request.target = std::move(explained.target);
     request.composite = asked.composite.empty() ? request.composite : asked.composite;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/embeddedsample.h"
 
+#include "core/base/file.h"
+
 #include <QCoreApplication>
 #include <QFile>
 
@@ -16,6 +18,7 @@ namespace
 {
 
 constexpr const char* kFolder = ":/samples/";
+constexpr std::uint64_t kMostSampleBytes = 64ULL << 20U;
 
 constexpr std::array kSamples{
     EmbeddedSample{"file.sample", ":/samples/clever-hans/clever-hans.onnx",
@@ -45,16 +48,6 @@ constexpr std::array kSamples{
 
 QString sampleText(const char* text) { return QCoreApplication::translate("retro::app::samples", text); }
 
-base::Result<QByteArray> resource(const QString& path)
-{
-    registerSamples();
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly)) {
-        return base::inputError("the program has no such file built in", path.toStdString());
-    }
-    return file.readAll();
-}
-
 QString cardPath(const QString& model) { return model.chopped(static_cast<int>(sizeof(".onnx") - 1)) + ".card.json"; }
 
 } // namespace
@@ -65,15 +58,28 @@ QString titleOf(const EmbeddedSample& sample) { return sampleText(sample.title);
 
 QString wordsOf(const EmbeddedSample& sample) { return sampleText(sample.words); }
 
+void knowBuiltInFiles()
+{
+    registerSamples();
+    base::setBuiltInFiles([](const std::filesystem::path& path) -> std::optional<std::vector<std::byte>> {
+        QFile file(QString::fromStdString(path.string()));
+        if (!file.open(QIODevice::ReadOnly)) {
+            return std::nullopt;
+        }
+        std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+        const qint64 read = file.read(reinterpret_cast<char*>(bytes.data()), file.size());
+        return read == file.size() ? std::optional(std::move(bytes)) : std::nullopt;
+    });
+}
+
 bool isEmbeddedPath(const QString& path) { return path.isEmpty() || path.startsWith(QLatin1String(kFolder)); }
 
 base::Result<engine::LoadedModelPointer> loadEmbedded(const QString& path)
 {
     const QString wanted = path.isEmpty() ? QString::fromLatin1(kSamples.front().model) : path;
-    RETRO_TRY(const QByteArray model, resource(wanted));
-    RETRO_TRY(const QByteArray card, resource(cardPath(wanted)));
-    const auto bytes = std::as_bytes(std::span(model.constData(), static_cast<std::size_t>(model.size())));
-    return engine::parseModel(bytes, wanted.toStdString(), card.toStdString());
+    RETRO_TRY(const std::vector<std::byte> model, base::readFile(wanted.toStdString(), kMostSampleBytes));
+    RETRO_TRY(const std::string card, base::readTextFile(cardPath(wanted).toStdString(), kMostSampleBytes));
+    return engine::parseModel(model, wanted.toStdString(), card);
 }
 
 base::Result<engine::LoadedModelPointer> loadControl(const engine::LoadedModel& model)

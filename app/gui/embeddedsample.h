@@ -27,6 +27,8 @@ struct EmbeddedSample
 [[nodiscard]] QString titleOf(const EmbeddedSample& sample);
 [[nodiscard]] QString wordsOf(const EmbeddedSample& sample);
 
+/// Lets the samples be read like files (base::setBuiltInFiles).
+void knowBuiltInFiles();
 /// True for paths of built-in files; the empty path is the first sample.
 [[nodiscard]] bool isEmbeddedPath(const QString& path);
 /// A built-in model with its card. Errors (Input): there is none of that path.

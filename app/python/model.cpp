@@ -9,7 +9,6 @@
 #include "core/engine/explain/runforward.h"
 #include "core/engine/explain/valuepatterns.h"
 #include "core/engine/input/fittedinput.h"
-#include "core/engine/input/picturedecode.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/engine/language/languagepage.h"
 #include "core/engine/language/languagequestion.h"
@@ -211,7 +210,7 @@ std::shared_ptr<Model> Model::load(const std::string& path, const Options& optio
 {
     const nb::gil_scoped_release unlocked;
     const Question question = questionOf(options, true);
-    const auto read = [&] { return engine::loadModel(path, question, engine::decodePicture); };
+    const auto read = [&] { return engine::loadModel(path, question); };
     return std::make_shared<Model>(valueOf(base::caught(read)));
 }
 
@@ -371,8 +370,8 @@ std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, 
             continue;
         }
         if (nb::isinstance<nb::str>(one)) {
-            inputs.push_back(valueOf(engine::readInput(nb::cast<std::string>(one), graph, graph.inputs()[i], options,
-                                                       engine::decodePicture, card)));
+            inputs.push_back(
+                valueOf(engine::readInput(nb::cast<std::string>(one), graph, graph.inputs()[i], options, card)));
             continue;
         }
         AnyArray array;
@@ -504,7 +503,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
         const std::scoped_lock one(m_one);
         const engine::LoadedModelPointer model = runnable(question);
         const auto pass = [&]() -> base::Result<void> {
-            RETRO_TRY(const auto asked, engine::languageQuestion(*model, question, engine::decodePicture));
+            RETRO_TRY(const auto asked, engine::languageQuestion(*model, question));
             if (!asked) {
                 return base::usageError("a text is wanted: text=, or ids=");
             }
@@ -518,8 +517,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
             RETRO_TRY(report, engine::reportOf(*asked, *model, question, made));
             RETRO_CHECK(engine::addAttention(*asked, question, request, made, wish, report, listener.token()));
             RETRO_CHECK(engine::addPositions(*asked, *m_explainer, question, request, report, listener.token(), wish));
-            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, made, engine::decodePicture, report,
-                                              listener.token(), wish));
+            RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, made, report, listener.token(), wish));
             run = std::make_shared<Run>(model, std::move(request), std::move(made));
             return {};
         };

@@ -142,6 +142,12 @@ Result<fs::path> placeOf(const fs::path& path)
     return place;
 }
 
+std::function<std::optional<std::vector<std::byte>>(const fs::path&)>& builtInFiles()
+{
+    static std::function<std::optional<std::vector<std::byte>>(const fs::path&)> files;
+    return files;
+}
+
 Result<int> openToRead(const fs::path& path)
 {
     RETRO_CHECK(checkIsFile(path));
@@ -178,8 +184,23 @@ Result<void> checkOutputPlace(const fs::path& path)
     return checkNotHeld(place, path);
 }
 
+void setBuiltInFiles(std::function<std::optional<std::vector<std::byte>>(const fs::path&)> files)
+{
+    builtInFiles() = std::move(files);
+}
+
 Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
 {
+    if (path.native().starts_with(kBuiltIn) && builtInFiles()) {
+        FileReader file(path, -1, 0);
+        auto bytes = builtInFiles()(path);
+        if (!bytes) {
+            return inputError("the program has no such file built in", path.string());
+        }
+        file.m_builtIn = std::move(*bytes);
+        file.m_size = file.m_builtIn.size();
+        return file;
+    }
     RETRO_TRY(const int descriptor, openToRead(path));
     FileReader file(path, descriptor, 0);
     struct stat status = {};
@@ -197,7 +218,8 @@ Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
 }
 
 FileReader::FileReader(FileReader&& other) noexcept
-    : m_path(std::move(other.m_path)), m_descriptor(std::exchange(other.m_descriptor, -1)), m_size(other.m_size)
+    : m_path(std::move(other.m_path)), m_descriptor(std::exchange(other.m_descriptor, -1)), m_size(other.m_size),
+      m_builtIn(std::move(other.m_builtIn))
 {}
 
 FileReader::~FileReader()
@@ -209,6 +231,13 @@ FileReader::~FileReader()
 
 Result<void> FileReader::read(std::uint64_t offset, std::span<std::byte> target) const
 {
+    if (m_descriptor < 0) {
+        if (offset > m_builtIn.size() || target.size() > m_builtIn.size() - offset) {
+            return inputError("the file ended early while it was read", m_path.string());
+        }
+        std::copy_n(m_builtIn.begin() + static_cast<std::ptrdiff_t>(offset), target.size(), target.begin());
+        return {};
+    }
     while (!target.empty()) {
         const ssize_t count = ::pread(m_descriptor, target.data(), target.size(), static_cast<off_t>(offset));
         if (count < 0 && errno == EINTR) {

@@ -126,8 +126,8 @@ class FolderScores
 {
 public:
     FolderScores(const LoadedModel& model, const Question& question, const std::vector<BatchItem>& items,
-                 const PictureDecoder& decode, const std::stop_token& stop, const StageProgress& progress)
-        : m_model(model), m_question(question), m_items(items), m_decode(decode), m_stop(stop), m_progress(progress)
+                 const std::stop_token& stop, const StageProgress& progress)
+        : m_model(model), m_question(question), m_items(items), m_stop(stop), m_progress(progress)
     {}
 
     /// How many passes will be made, for progress.
@@ -161,7 +161,7 @@ private:
     /// The row of scores of one sample; empty where the target is none.
     Result<std::vector<double>> scoresOf(const Question& question, const Change& change)
     {
-        RETRO_TRY(std::vector<Tensor> inputs, readInputs(question, m_model, m_decode));
+        RETRO_TRY(std::vector<Tensor> inputs, readInputs(question, m_model));
         if (change) {
             change(inputs);
         }
@@ -190,7 +190,6 @@ private:
     const LoadedModel& m_model;
     const Question& m_question;
     const std::vector<BatchItem>& m_items;
-    const PictureDecoder& m_decode;
     const std::stop_token& m_stop;
     const StageProgress& m_progress;
     std::shared_ptr<const execute::BoundModel> m_bound;
@@ -326,8 +325,8 @@ Result<std::optional<LabelledInputs>> labelledInputs(const std::vector<std::stri
 }
 
 Result<std::shared_ptr<const Population>> populationOf(const LoadedModel& model, const Question& question,
-                                                       LabelledInputs inputs, const PictureDecoder& decode,
-                                                       const std::stop_token& stop, const StageProgress& progress)
+                                                       LabelledInputs inputs, const std::stop_token& stop,
+                                                       const StageProgress& progress)
 {
     const std::vector<BatchItem>& items = inputs.items;
     constexpr std::size_t kMostOtherwise = 24; // inputs; a way that is right is seen on few
@@ -346,7 +345,7 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModel& model,
     } else if (!all->truth.empty()) {
         ways = otherTokens(asked, *model.graph());
     }
-    FolderScores scores(model, asked, items, decode, stop, progress);
+    FolderScores scores(model, asked, items, stop, progress);
     const std::size_t few = std::min(items.size(), kMostOtherwise);
     scores.expect(items.size() + ways.size() * few);
     RETRO_TRY(all->asGiven.best, scores.bestOf(asked, items.size()));

@@ -33,7 +33,7 @@ labelledInputs(const std::vector<std::string>& texts, const std::string& labels,
 /// known, also with other usual ways in which pixels become numbers, the first 24 of them. Errors: those of reading an
 /// input and of its pass, by file; Cancelled.
 [[nodiscard]] base::Result<std::shared_ptr<const diagnosis::Population>>
-populationOf(const LoadedModel& model, const Question& question, LabelledInputs inputs, const PictureDecoder& decode,
+populationOf(const LoadedModel& model, const Question& question, LabelledInputs inputs,
              const std::stop_token& stop = {}, const StageProgress& progress = {});
 
 } // namespace retro::engine

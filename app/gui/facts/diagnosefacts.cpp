@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/facts/diagnosefacts.h"
 
-#include "app/common/decodepicture.h"
 #include "core/base/cancel.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/input/inputs.h"
@@ -75,8 +74,7 @@ Result<std::shared_ptr<const diagnosis::Population>> populationOf(const Diagnose
     }
     const engine::LoadedModel& model = *request.job.model;
     RETRO_TRY(auto inputs, engine::labelledInputs({request.folder}, request.labels, model));
-    return inputs ? engine::populationOf(model, request.job.question, std::move(*inputs), decodePicture, stop,
-                                         request.progress)
+    return inputs ? engine::populationOf(model, request.job.question, std::move(*inputs), stop, request.progress)
                   : base::inputError("this is no folder", request.folder);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/jobs/engineworker.h"
 
-#include "app/common/decodepicture.h"
 #include "app/gui/controllers/plancontroller.h"
 #include "app/gui/embeddedsample.h"
 #include "app/gui/facts/fusedfacts.h"
@@ -216,6 +215,7 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
 
 EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
 {
+    knowBuiltInFiles();
     qRegisterMetaType<std::shared_ptr<const retro::app::ExplainDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::app::ComparisonDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::views::QuestionCheck>>();
@@ -610,8 +610,7 @@ Result<void> EngineWorker::goOnWithText(const ExplainJob& job, const engine::Lan
         emit progress(job.generation, tr("Going on with the text"),
                       static_cast<double>(grown.generated.size()) / count);
     };
-    return engine::addGeneration(language, *job.model, job.question, request, result, decodePicture, report, token,
-                                 textWish(), tell);
+    return engine::addGeneration(language, *job.model, job.question, request, result, report, token, textWish(), tell);
 }
 
 Result<std::vector<CompositeSample>> EngineWorker::sampleComposites(const ExplainJob& job, const std::string& chosen,

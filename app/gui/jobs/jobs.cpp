@@ -1,45 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/jobs/jobs.h"
 
-#include "app/common/decodepicture.h"
 #include "core/engine/question/resolve.h"
-#include "core/tensor/npy.h"
-
-#include <QFile>
-
-#include <array>
-#include <span>
 
 namespace retro::app
 {
 
 using base::Result;
-
-namespace
-{
-
-/// An array that is built into the program; the file system does not know it.
-Result<tensor::Tensor> builtInArray(const std::string& path)
-{
-    QFile file(QString::fromStdString(path));
-    if (!file.open(QIODevice::ReadOnly)) {
-        return base::inputError("the program has no such array built in", path);
-    }
-    const QByteArray bytes = file.readAll();
-    return tensor::parseNpy(std::as_bytes(std::span(bytes.constData(), static_cast<std::size_t>(bytes.size()))), path);
-}
-
-Result<std::vector<tensor::Tensor>> inputsOf(const ExplainJob& job, const engine::PictureOptions& options)
-{
-    const auto isBuiltInArray = [](const std::string& s) { return s.starts_with(":/") && s.ends_with(".npy"); };
-    if (job.question.inputs.size() == 1 && isBuiltInArray(job.question.inputs.front())) {
-        RETRO_TRY(tensor::Tensor array, builtInArray(job.question.inputs.front()));
-        return std::vector{std::move(array)};
-    }
-    return engine::resolveInputs(job.question.inputs, *job.model, options, decodePicture);
-}
-
-} // namespace
 
 engine::PictureOptions ExplainJob::options() const
 {
@@ -62,7 +29,7 @@ ExplainJob ExplainJob::gradientBy(engine::ForwardingOptions wish) const
 
 Result<std::optional<engine::LanguageQuestion>> languageOf(const ExplainJob& job)
 {
-    return engine::languageQuestion(*job.model, job.question, decodePicture);
+    return engine::languageQuestion(*job.model, job.question);
 }
 
 Result<engine::ExplainRequest> requestOf(const ExplainJob& job)
@@ -83,7 +50,7 @@ Result<engine::ExplainRequest> requestOf(const ExplainJob& job)
 Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop)
 {
     RETRO_TRY(engine::LoadedModelPointer model, engine::withInputShapes(job.model, job.question.shapes, stop));
-    RETRO_TRY(model, engine::takeOptionalInputs(model, job.question.inputs, decodePicture, stop));
+    RETRO_TRY(model, engine::takeOptionalInputs(model, job.question.inputs, stop));
     if (job.setsRewrites) {
         RETRO_TRY(engine::LoadOptions options, engine::loadOptions(job.question));
         options.rewrites.passThrough = job.model->rewritten.options.passThrough;
@@ -100,7 +67,7 @@ Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)
         if (language) {
             job.tensors = std::move(language->inputs);
         } else {
-            RETRO_TRY(job.tensors, inputsOf(job, options));
+            RETRO_TRY(job.tensors, engine::resolveInputs(job.question.inputs, *job.model, options));
         }
     }
     std::vector<tensor::Tensor> inputs = job.tensors;

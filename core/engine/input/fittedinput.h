@@ -11,7 +11,7 @@ namespace retro::engine
 /// What one source gives to the input `id` of a graph, fitted to it. Errors: Usage, Input, as resolveInputs().
 [[nodiscard]] base::Result<tensor::Tensor> readInput(const std::string& source, const graph::Graph& graph,
                                                      base::ValueId id, const PictureOptions& options,
-                                                     const PictureDecoder& decode, const formats::ModelCard* card);
+                                                     const formats::ModelCard* card);
 
 /// Floats of the whole numbers that an input takes which a rewrite made one of floats, and the numbers of its floats.
 [[nodiscard]] tensor::Tensor floatsOf(const tensor::Tensor& numbers, const graph::GivenNumbers& given);

@@ -6,6 +6,7 @@
 #include "core/base/memorylimit.h"
 #include "core/engine/input/drawnintegers.h"
 #include "core/engine/input/fittedinput.h"
+#include "core/engine/input/picturedecode.h"
 #include "core/engine/input/textinput.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/formats/onnx.h"
@@ -208,16 +209,8 @@ Result<Tensor> arrayOfNpz(const std::string& source, const graph::Value& input)
     return arrays.begin()->second;
 }
 
-/// A PictureDecoder that knows how pictures are wanted.
-using FileDecoder = std::function<Result<PixelArray>(const std::filesystem::path&)>;
-
-FileDecoder decoderFor(const PictureDecoder& decode, const PictureOptions& options)
-{
-    return [&decode, isStored = options.asStored](const std::filesystem::path& file) { return decode(file, isStored); };
-}
-
 Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, const PictureOptions& options,
-                          const FileDecoder& decode, const formats::ModelCard* card)
+                          const formats::ModelCard* card)
 {
     const graph::Value& input = wanted.input();
     if (source == "zeros") {
@@ -243,7 +236,7 @@ Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, cons
         return textToInput(source, input, card);
     }
     if (isPictureFile(source)) {
-        RETRO_TRY(const PixelArray picture, decode(source));
+        RETRO_TRY(const PixelArray picture, decodePicture(source, options.asStored));
         return holdsWholeNumbers(input) ? pictureInWholeNumbers(picture, input, options)
                                         : pictureToInput(picture, input, options);
     }
@@ -328,9 +321,9 @@ Result<Tensor> fittedInput(Tensor data, const graph::Value& input)
 }
 
 Result<Tensor> readInput(const std::string& source, const graph::Graph& graph, base::ValueId id,
-                         const PictureOptions& options, const PictureDecoder& decode, const formats::ModelCard* card)
+                         const PictureOptions& options, const formats::ModelCard* card)
 {
-    RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, id}, options, decoderFor(decode, options), card));
+    RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, id}, options, card));
     auto fit = fittedInput(std::move(data), graph.value(id));
     return fit ? fit : base::within(std::move(fit).error(), source);
 }
@@ -360,8 +353,7 @@ namespace
 
 /// The tensors that `texts` give, in the order of the inputs; invalid for the others.
 Result<std::vector<Tensor>> readGiven(const std::vector<std::string>& texts, const graph::Graph& graph,
-                                      const PictureOptions& options, const PictureDecoder& decode,
-                                      const formats::ModelCard* card)
+                                      const PictureOptions& options, const formats::ModelCard* card)
 {
     std::vector<Tensor> inputs(graph.inputs().size());
     for (const std::string& text : texts) {
@@ -371,7 +363,7 @@ Result<std::vector<Tensor>> readGiven(const std::vector<std::string>& texts, con
         if (inputs[position].isValid()) {
             return usageError("two sources are given for this input", "--input " + input.name);
         }
-        RETRO_TRY(inputs[position], readInput(source.source, graph, graph.inputs()[position], options, decode, card));
+        RETRO_TRY(inputs[position], readInput(source.source, graph, graph.inputs()[position], options, card));
     }
     return inputs;
 }
@@ -390,16 +382,15 @@ Result<void> expectAll(const std::vector<Tensor>& inputs, const graph::Graph& gr
 } // namespace
 
 Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph,
-                                          const PictureOptions& options, const PictureDecoder& decode,
-                                          const formats::ModelCard* card)
+                                          const PictureOptions& options, const formats::ModelCard* card)
 {
-    RETRO_TRY(std::vector<Tensor> inputs, readGiven(texts, graph, options, decode, card));
+    RETRO_TRY(std::vector<Tensor> inputs, readGiven(texts, graph, options, card));
     RETRO_CHECK(expectAll(inputs, graph));
     return inputs;
 }
 
 Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model, const std::vector<std::string>& texts,
-                                              const PictureDecoder& decode, const std::stop_token& stop)
+                                              const std::stop_token& stop)
 {
     const graph::Graph& graph = *model->rewritten.before;
     const std::vector<std::string>& optional = model->notes.optionalInputs;
@@ -413,7 +404,7 @@ Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model, c
             continue;
         }
         const std::string source = text.substr(name.size() + 1);
-        RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, *value}, {}, decoderFor(decode, {}), nullptr));
+        RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, *value}, {}, nullptr));
         auto fit = fittedInput(std::move(data), graph.value(*value));
         if (!fit) {
             return base::within(std::move(fit).error(), source);
@@ -426,14 +417,14 @@ Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model, c
 }
 
 Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const LoadedModel& model,
-                                          const PictureOptions& options, const PictureDecoder& decode)
+                                          const PictureOptions& options)
 {
     std::vector<std::string> needed;
     std::ranges::copy_if(texts, std::back_inserter(needed), [&model](const std::string& text) {
         return !model.given.contains(text.substr(0, text.find('=')));
     });
     const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
-    RETRO_TRY(std::vector<Tensor> inputs, readGiven(needed, *model.graph(), options, decode, card));
+    RETRO_TRY(std::vector<Tensor> inputs, readGiven(needed, *model.graph(), options, card));
     RETRO_CHECK(fillLanguageInputs(model, inputs));
     RETRO_CHECK(expectAll(inputs, *model.graph()));
     return inputs;

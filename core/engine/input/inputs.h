@@ -8,16 +8,11 @@
 #include "core/tensor/tensor.h"
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
 namespace retro::engine
 {
-
-/// Decodes a picture file as browsers show it: turned by its EXIF orientation, transparent parts on white; or as it is
-/// stored. decodePicture() is one; the window knows pictures that are built in as well.
-using PictureDecoder = std::function<base::Result<PixelArray>(const std::filesystem::path&, bool asStored)>;
 
 /// Where the data of graph inputs come from.
 struct InputSource
@@ -35,21 +30,19 @@ struct InputSource
 /// random gives uniform numbers in [0, 1), and integers within what reads them (drawnintegers.h), the same on every
 /// machine. A .txt needs the card, which has the vocabulary. Of an .npz the array of the input's name counts, or the
 /// only one.
-[[nodiscard]] base::Result<std::vector<tensor::Tensor>>
-resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph, const PictureOptions& options,
-              const PictureDecoder& decode, const formats::ModelCard* card = nullptr);
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveInputs(const std::vector<std::string>& texts,
+                                                                      const graph::Graph& graph,
+                                                                      const PictureOptions& options,
+                                                                      const formats::ModelCard* card = nullptr);
 
 /// The same of a loaded model, without the texts that are of its optional inputs (takeOptionalInputs()).
-[[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveInputs(const std::vector<std::string>& texts,
-                                                                      const LoadedModel& model,
-                                                                      const PictureOptions& options,
-                                                                      const PictureDecoder& decode);
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>>
+resolveInputs(const std::vector<std::string>& texts, const LoadedModel& model, const PictureOptions& options);
 
 /// The model with the data of its optional inputs (FileNotes::optionalInputs) that `texts` (NAME=FILE, …) name; the
 /// model itself when they name none. Errors: Usage (two sources), Input (the file, its type), as withGiven().
 [[nodiscard]] base::Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model,
                                                                   const std::vector<std::string>& texts,
-                                                                  const PictureDecoder& decode,
                                                                   const std::stop_token& stop = {});
 
 /// Whether a source names a picture: an ending of formats::kPictureEndings, in any case.

@@ -222,9 +222,8 @@ std::int64_t wordsOf(const LoadedModel& model, std::size_t input)
 }
 
 Result<std::vector<Tensor>> languageInputs(const LoadedModel& model, const LanguageModel& language,
-                                           const Question& question, const PictureDecoder& decode,
-                                           std::span<const std::int64_t> tokens, std::span<const std::int64_t> source,
-                                           std::int64_t padding)
+                                           const Question& question, std::span<const std::int64_t> tokens,
+                                           std::span<const std::int64_t> source, std::int64_t padding)
 {
     const Graph& graph = *model.graph();
     const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
@@ -249,7 +248,7 @@ Result<std::vector<Tensor>> languageInputs(const LoadedModel& model, const Langu
         }
         const auto place = static_cast<std::size_t>(at - graph.inputs().begin());
         if (at != graph.inputs().end() && place != language.input && place != language.source) {
-            RETRO_TRY(inputs[place], readInput(given.source, graph, *at, options, decode, card));
+            RETRO_TRY(inputs[place], readInput(given.source, graph, *at, options, card));
         }
     }
     RETRO_CHECK(fillLanguageInputs(model, inputs, padding));

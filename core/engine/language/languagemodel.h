@@ -45,7 +45,7 @@ struct LanguageModel
 /// made: masks of ones, with 0 at the last `padding` tokens, the positions of the tokens. Errors: as resolveInputs().
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>>
 languageInputs(const LoadedModel& model, const LanguageModel& language, const Question& question,
-               const PictureDecoder& decode, std::span<const std::int64_t> tokens,
-               std::span<const std::int64_t> source = {}, std::int64_t padding = 0);
+               std::span<const std::int64_t> tokens, std::span<const std::int64_t> source = {},
+               std::int64_t padding = 0);
 
 } // namespace retro::engine

@@ -113,27 +113,25 @@ Result<std::vector<std::int64_t>> oneRowOf(const Tensor& tokens)
 
 /// What a file gives as the tokens of an input, as an array.
 Result<Tensor> givenTokens(const LoadedModel& model, std::size_t input, const std::string& source,
-                           const Question& question, const PictureDecoder& decode)
+                           const Question& question)
 {
     const formats::ModelCard* const card = model.card ? &*model.card : nullptr;
     RETRO_TRY(const PictureOptions options, pictureOptions(question, card));
-    return readInput(source, *model.graph(), model.graph()->inputs()[input], options, decode, card);
+    return readInput(source, *model.graph(), model.graph()->inputs()[input], options, card);
 }
 
 /// The tokens of a file of numbers.
 Result<std::vector<LanguageToken>> tokensOfFile(const LoadedModel& model, std::size_t input, const std::string& source,
-                                                const Question& question, const PictureDecoder& decode,
-                                                const LanguageWords& words)
+                                                const Question& question, const LanguageWords& words)
 {
-    RETRO_TRY(const Tensor given, givenTokens(model, input, source, question, decode));
+    RETRO_TRY(const Tensor given, givenTokens(model, input, source, question));
     RETRO_TRY(const std::vector<std::int64_t> ids, oneRowOf(given));
     return words.tokensOf(ids);
 }
 
 /// The tokens of the text that the question gives, and the text where it is one. Errors (Usage): it gives none.
 Result<std::vector<LanguageToken>> readTokens(const LoadedModel& model, const Question& question,
-                                              const std::string& source, const PictureDecoder& decode,
-                                              LanguageQuestion& asked)
+                                              const std::string& source, LanguageQuestion& asked)
 {
     const std::size_t input = inputOfText(asked.language);
     if (!question.ids.empty()) {
@@ -141,7 +139,7 @@ Result<std::vector<LanguageToken>> readTokens(const LoadedModel& model, const Qu
         return asked.words.tokensOf(ids);
     }
     if (!source.empty() && !source.ends_with(".txt")) {
-        return tokensOfFile(model, input, source, question, decode, asked.words);
+        return tokensOfFile(model, input, source, question, asked.words);
     }
     if (source.empty() && question.text.empty()) {
         return usageError(
@@ -175,11 +173,11 @@ Result<void> checkTokens(const LoadedModel& model, std::size_t input, const std:
 
 /// The tokens in front of what a decoder says next: those that are given, else the one with which it starts.
 Result<std::vector<LanguageToken>> tokensOfDecoder(const LoadedModel& model, const Question& question,
-                                                   const PictureDecoder& decode, const LanguageQuestion& asked)
+                                                   const LanguageQuestion& asked)
 {
     const std::string source = sourceOfTokens(model, asked.language.input, false, question);
     if (!source.empty()) {
-        return tokensOfFile(model, asked.language.input, source, question, decode, asked.words);
+        return tokensOfFile(model, asked.language.input, source, question, asked.words);
     }
     for (const ModelConfig& config : modelConfigs(model)) {
         if (const auto start = config.number({"decoder_start_token_id"}, 0)) {
@@ -244,8 +242,7 @@ Result<void> takeLength(const LoadedModel& model, LanguageQuestion& asked)
 }
 
 /// Fills in the tokens of the text.
-Result<void> takeTextTokens(const LoadedModel& model, const Question& question, const PictureDecoder& decode,
-                            LanguageQuestion& asked)
+Result<void> takeTextTokens(const LoadedModel& model, const Question& question, LanguageQuestion& asked)
 {
     const LanguageModel& language = asked.language;
     const std::size_t input = inputOfText(language);
@@ -254,7 +251,7 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
         return usageError(fmt::format("the tokens are given twice: by --input {} and by {}", nameOfInput(model, input),
                                       question.text.empty() ? "--ids" : "--text"));
     }
-    RETRO_TRY(asked.tokens, readTokens(model, question, source, decode, asked));
+    RETRO_TRY(asked.tokens, readTokens(model, question, source, asked));
     RETRO_CHECK(checkTokens(model, input, asked.tokens));
     if (source.empty() || source.ends_with(".txt")) {
         RETRO_CHECK(takeLength(model, asked));
@@ -264,7 +261,7 @@ Result<void> takeTextTokens(const LoadedModel& model, const Question& question, 
     }
     asked.source = std::move(asked.tokens);
     asked.decoder = nameOfInput(model, language.input);
-    RETRO_TRY(asked.tokens, tokensOfDecoder(model, question, decode, asked));
+    RETRO_TRY(asked.tokens, tokensOfDecoder(model, question, asked));
     return checkTokens(model, language.input, asked.tokens);
 }
 
@@ -452,13 +449,12 @@ Result<void> takeAttention(const Question& question, LanguageQuestion& asked)
 }
 
 /// Several texts at once are a batch of samples, as of any model (see resolve()).
-bool givesOneText(const LoadedModel& model, const LanguageModel& language, const Question& question,
-                  const PictureDecoder& decode)
+bool givesOneText(const LoadedModel& model, const LanguageModel& language, const Question& question)
 {
     const std::size_t input = inputOfText(language);
     const std::string source = sourceOfTokens(model, input, true, question);
     const auto given = source.empty() || source.ends_with(".txt") ? Result<Tensor>(Tensor())
-                                                                  : givenTokens(model, input, source, question, decode);
+                                                                  : givenTokens(model, input, source, question);
     return !source.empty() && (!given.ok() || !given->isValid() || isOneText(*given));
 }
 
@@ -476,8 +472,7 @@ bool namesElement(const std::string& target, const LoadedModel& model)
     return isOfValue && isKnown;
 }
 
-Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& model, const Question& question,
-                                                         const PictureDecoder& decode)
+Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& model, const Question& question)
 {
     const std::string option = optionOfTexts(question);
     const auto language = languageModel(model);
@@ -492,7 +487,7 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     if (option.empty() && (!language->predicts || hasWords)) {
         return std::optional<LanguageQuestion>();
     }
-    if (option.empty() && !givesOneText(model, *language, question, decode)) {
+    if (option.empty() && !givesOneText(model, *language, question)) {
         return std::optional<LanguageQuestion>();
     }
     LanguageQuestion asked;
@@ -505,14 +500,13 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
     if (!warning.empty()) {
         asked.warnings.push_back(warning);
     }
-    RETRO_CHECK(takeTextTokens(model, question, decode, asked));
+    RETRO_CHECK(takeTextTokens(model, question, asked));
     RETRO_CHECK(takeWords(model, question, asked));
     RETRO_CHECK(takePositions(question, asked));
     RETRO_CHECK(takeContinuation(question, asked));
     RETRO_CHECK(takeAttention(question, asked));
     const std::vector<std::int64_t> ids = idsOf(asked.tokens);
-    RETRO_TRY(asked.inputs,
-              languageInputs(model, *language, question, decode, ids, idsOf(asked.source), asked.padding));
+    RETRO_TRY(asked.inputs, languageInputs(model, *language, question, ids, idsOf(asked.source), asked.padding));
     const std::int64_t steps = asked.continued.empty() ? asked.generates : std::ssize(asked.continued);
     RETRO_CHECK(checkPositions(model, *language, asked.inputs, steps));
     return std::optional<LanguageQuestion>(std::move(asked));
@@ -553,15 +547,14 @@ Result<void> takeLanguage(const LanguageQuestion& asked, ExplainRequest& request
     return {};
 }
 
-Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model,
-                                         const PictureDecoder& decode)
+Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model)
 {
-    RETRO_TRY(const std::optional<LanguageQuestion> language, languageQuestion(model, question, decode));
+    RETRO_TRY(const std::optional<LanguageQuestion> language, languageQuestion(model, question));
     RETRO_TRY(ExplainRequest request, resolve(language ? withoutLanguage(question, *language) : question, model));
     if (language) {
         RETRO_CHECK(takeLanguage(*language, request));
     } else {
-        RETRO_TRY(request.inputs, readInputs(question, model, decode));
+        RETRO_TRY(request.inputs, readInputs(question, model));
     }
     return request;
 }

@@ -62,8 +62,8 @@ struct LayerWish
 /// or it says nothing of words and the model does not predict words. Of a model that gives no scores of words the
 /// target is that of any model, or at --position a class. Errors: Usage (a word, a position, what belongs to models of
 /// texts alone), Input (tokenizer, inputs).
-[[nodiscard]] base::Result<std::optional<LanguageQuestion>>
-languageQuestion(const LoadedModel& model, const Question& question, const PictureDecoder& decode);
+[[nodiscard]] base::Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& model,
+                                                                             const Question& question);
 
 /// Whether a text of --target is one of the forms that name a value or an axis, and so is no word.
 [[nodiscard]] bool namesElement(const std::string& target, const LoadedModel& model);
@@ -76,8 +76,7 @@ languageQuestion(const LoadedModel& model, const Question& question, const Pictu
 
 /// The request that a question makes of a model, with the data of its inputs: of a text, those and the target that its
 /// words make. Errors: as languageQuestion(), resolve(), readInputs().
-[[nodiscard]] base::Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model,
-                                                             const PictureDecoder& decode);
+[[nodiscard]] base::Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model);
 
 /// What came of it: tokens, layers and heads. `question` names the file of layers, if any. Errors: Input (that file).
 [[nodiscard]] base::Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model,
@@ -105,9 +104,9 @@ using StepTold = std::function<void(const LanguageReport&)>;
 /// Errors: as explain().
 [[nodiscard]] base::Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model,
                                                const Question& question, const ExplainRequest& request,
-                                               const ExplainResult& result, const PictureDecoder& decode,
-                                               LanguageReport& report, std::stop_token stop = {},
-                                               const LayerWish& wish = {}, const StepTold& told = {});
+                                               const ExplainResult& result, LanguageReport& report,
+                                               std::stop_token stop = {}, const LayerWish& wish = {},
+                                               const StepTold& told = {});
 
 /// Of a contrast, the target and what it is set against by themselves: relevance passes of their own over one forward
 /// pass, where `explainer` can keep it. Errors: as explain().

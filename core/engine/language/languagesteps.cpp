@@ -211,7 +211,6 @@ struct GrowthOf
     const Question& question;
     const ExplainRequest& request;
     const ExplainResult& result; ///< of the main question
-    const PictureDecoder& decode;
     const LayerWish& wish;
     std::stop_token stop;
 };
@@ -307,8 +306,7 @@ private:
 
     [[nodiscard]] Result<std::vector<Tensor>> inputsOf(std::span<const std::int64_t> ids) const
     {
-        return languageInputs(m_of.model, m_of.asked.language, m_of.question, m_of.decode, ids,
-                              idsOf(m_of.asked.source));
+        return languageInputs(m_of.model, m_of.asked.language, m_of.question, ids, idsOf(m_of.asked.source));
     }
 
     [[nodiscard]] Result<PositionAnswer> step(std::size_t i)
@@ -397,10 +395,10 @@ Result<void> addPositions(const LanguageQuestion& asked, Explainer& explainer, c
 }
 
 Result<void> addGeneration(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
-                           const ExplainRequest& request, const ExplainResult& result, const PictureDecoder& decode,
-                           LanguageReport& report, std::stop_token stop, const LayerWish& wish, const StepTold& told)
+                           const ExplainRequest& request, const ExplainResult& result, LanguageReport& report,
+                           std::stop_token stop, const LayerWish& wish, const StepTold& told)
 {
-    return Growth({asked, model, question, request, result, decode, wish, stop}, report).run(told);
+    return Growth({asked, model, question, request, result, wish, stop}, report).run(told);
 }
 
 Result<void> addSidesOfContrast(const LanguageQuestion& asked, Explainer& explainer, const ExplainRequest& request,

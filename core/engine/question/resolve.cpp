@@ -378,12 +378,11 @@ Result<LoadedModelPointer> onLutBackend(const LoadedModelPointer& loaded, const 
     return withLutBackend(loaded, lut::Backend::Cuda);
 }
 
-Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question,
-                                     const PictureDecoder& decode)
+Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question)
 {
     RETRO_TRY(const LoadOptions options, loadOptions(question));
     RETRO_TRY(LoadedModelPointer loaded, loadModel(path, options));
-    RETRO_TRY(loaded, takeOptionalInputs(loaded, question.inputs, decode));
+    RETRO_TRY(loaded, takeOptionalInputs(loaded, question.inputs));
     if (asksFor(question, "planned")) {
         RETRO_TRY(loaded, asPlanned(loaded)); // what `plan` plans is what runs
     }
@@ -393,12 +392,11 @@ Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Qu
                : withLutPath(loaded, question.lutPath == "fused" ? lut::Path::Fused : lut::Path::Documented);
 }
 
-Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const LoadedModel& model,
-                                               const PictureDecoder& decode)
+Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const LoadedModel& model)
 {
     const base::ReadingScope scope("an input");
     RETRO_TRY(const PictureOptions options, pictureOptions(question, model));
-    return resolveInputs(question.inputs, model, options, decode);
+    return resolveInputs(question.inputs, model, options);
 }
 
 } // namespace retro::engine

@@ -45,10 +45,8 @@ void setPreparation(const PictureOptions& options, Question& question);
 [[nodiscard]] base::Result<LoadedModelPointer> onLutBackend(const LoadedModelPointer& loaded, const Question& question);
 /// Reads the model of a question: with its rewrites, shapes and optional inputs, as planned where it asks for a plan,
 /// its LUT layers on the path that it asks for. Errors: as loadModel(), takeOptionalInputs().
-[[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question,
-                                                         const PictureDecoder& decode);
+[[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const Question& question);
 /// The tensors of its inputs. Errors: as resolveInputs().
-[[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const LoadedModel& model,
-                                                                   const PictureDecoder& decode);
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(const Question& question, const LoadedModel& model);
 
 } // namespace retro::engine

@@ -2,7 +2,8 @@
 // Files of pictures: turned by EXIF, transparent, cut off, with scans without end.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
+#include "core/base/file.h"
+#include "core/engine/input/picturedecode.h"
 #include "core/formats/picturefile.h"
 
 #include <QBuffer>
@@ -114,7 +115,7 @@ std::vector<int> greys(const engine::PixelArray& picture)
 /// The first sentence of a refusal; empty where it was none.
 std::string refusalOf(const std::string& file)
 {
-    const auto picture = app::decodePicture(file);
+    const auto picture = engine::decodePicture(file);
     return picture.ok() ? std::string() : picture.error().text();
 }
 
@@ -141,14 +142,30 @@ private slots:
             const std::string jpeg = files.put(QStringLiteral("a.jpg"), jpegTurned(orientation, orientation % 2 == 0));
             const std::string png = files.put(QStringLiteral("a.png"), pngTurned(orientation));
             for (const std::string& file : {jpeg, png}) {
-                RETRO_MADE(shown, app::decodePicture(file));
+                RETRO_MADE(shown, engine::decodePicture(file));
                 QCOMPARE(shown->width, orientation < 5 ? 24 : 16);
                 QCOMPARE(greys(*shown), seen[static_cast<std::size_t>(orientation - 1)]);
-                const auto stored = app::decodePicture(file, true);
+                const auto stored = engine::decodePicture(file, true);
                 QCOMPARE(greys(*stored), seen[0]);
                 QCOMPARE(formats::pictureFile(std::filesystem::path(file))->orientation, orientation);
             }
         }
+    }
+
+    /// What is built into the program is read like a file.
+    void aBuiltInPictureIsReadLikeAFile()
+    {
+        const QByteArray picture = encoded(blocks(), "png");
+        base::setBuiltInFiles([&picture](const std::filesystem::path& path) {
+            const auto bytes = std::as_bytes(std::span(picture.constData(), static_cast<std::size_t>(picture.size())));
+            return path == ":/here.png" ? std::optional(std::vector<std::byte>(bytes.begin(), bytes.end()))
+                                        : std::nullopt;
+        });
+        RETRO_MADE(shown, engine::decodePicture(":/here.png"));
+        QCOMPARE(greys(*shown), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+        RETRO_REFUSED(engine::decodePicture(":/gone.png"), "has no such file built in");
+        base::setBuiltInFiles({});
+        RETRO_REFUSED(engine::decodePicture(":/here.png"), "there is no such file");
     }
 
     void transparencyLiesOnWhite()
@@ -162,8 +179,8 @@ private slots:
         for (const QImage& image : {clear, palette, clear.convertToFormat(QImage::Format_RGBA64)}) {
             const std::string file = files.put(QStringLiteral("clear.png"), encoded(image, "png"));
             QVERIFY(formats::pictureFile(std::filesystem::path(file))->hasTransparency);
-            QCOMPARE(app::decodePicture(file)->rgb[0], std::uint8_t{255});
-            const auto stored = app::decodePicture(file, true);
+            QCOMPARE(engine::decodePicture(file)->rgb[0], std::uint8_t{255});
+            const auto stored = engine::decodePicture(file, true);
             QCOMPARE((std::vector<int>{stored->rgb[0], stored->rgb[1], stored->rgb[2]}),
                      (std::vector<int>{200, 100, 0}));
         }
@@ -171,7 +188,7 @@ private slots:
         grey.fill(Qt::white);
         const std::string file = files.put(QStringLiteral("grey.png"), encoded(grey, "png"));
         QVERIFY(!formats::pictureFile(std::filesystem::path(file))->hasTransparency);
-        QCOMPARE(app::decodePicture(file)->rgb[5], std::uint8_t{255});
+        QCOMPARE(engine::decodePicture(file)->rgb[5], std::uint8_t{255});
     }
 
     void whatIsCutOffIsRefused()

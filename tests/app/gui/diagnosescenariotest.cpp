@@ -10,7 +10,6 @@
 #include "app/gui/window/mainwindow.h"
 #include "app/gui/window/workspaces.h"
 #include "core/base/file.h"
-#include "core/engine/input/picturedecode.h"
 #include "core/engine/population.h"
 #include "core/formats/modelcard.h"
 #include "core/formats/onnx.h"
@@ -196,7 +195,7 @@ private slots:
         engine::Question exchanged;
         exchanged.channels = "BGR";
         RETRO_MADE(inputs, engine::labelledInputs({pictures.toStdString()}, {}, **model));
-        RETRO_MADE(right, engine::populationOf(**model, exchanged, **inputs, engine::decodePicture));
+        RETRO_MADE(right, engine::populationOf(**model, exchanged, **inputs));
         QFile table(pictures + "/labels.csv");
         QVERIFY(table.open(QIODevice::WriteOnly));
         table.write("file,label\n");

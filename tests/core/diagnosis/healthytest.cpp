@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The samples with their own inputs: what is sound has nothing beyond a note, and no statistic near its threshold; what
 // a sample is there to show is found.
-#include "app/common/decodepicture.h"
 #include "core/engine/input/inputs.h"
 #include "core/trace/breakpoints.h"
 #include "tests/core/diagnosis/diagnosed.h"
@@ -34,8 +33,7 @@ std::shared_ptr<diagnosis::Facts> factsOfSample(const std::string& model, const 
     const auto& card = read->card;
     const engine::PictureOptions options = engine::pictureOptions(card ? &*card : nullptr);
     engine::ExplainRequest request;
-    request.inputs =
-        tests::made(engine::resolveInputs({(samples / input).string()}, *read, options, app::decodePicture));
+    request.inputs = tests::made(engine::resolveInputs({(samples / input).string()}, *read, options));
     request.composite = card && !card->composite.empty() ? card->composite : "auto";
     const std::vector<std::string> labels = card ? card->labels : std::vector<std::string>();
     request.target = engine::parseTarget(card && !card->target.empty() ? card->target : "argmax", labels).value();
@@ -112,7 +110,7 @@ private slots:
         const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples/silent-groups";
         RETRO_MADE(model, engine::loadModel(samples / "silent-groups.onnx"));
         RETRO_MADE(inputs, engine::resolveInputs({(samples / "stripes.png").string()}, **model,
-                                                 engine::pictureOptions(&*(*model)->card), app::decodePicture));
+                                                 engine::pictureOptions(&*(*model)->card)));
         engine::ExplainRequest request;
         request.inputs = *inputs;
         request.composite = (*model)->card->composite.empty() ? "auto" : (*model)->card->composite;

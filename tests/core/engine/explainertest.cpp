@@ -3,7 +3,6 @@
 // engine and of the oracle; it is made once and reused for as long as the course stays the same.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/inputs.h"
 #include "core/graph/graphbuilder.h"
@@ -51,9 +50,8 @@ engine::LoadedModelPointer load(const char* name)
 
 std::vector<tensor::Tensor> inputsOf(const engine::LoadedModel& model, const char* file)
 {
-    auto inputs =
-        engine::resolveInputs({(kSamples / file).string()}, *model.graph(),
-                              engine::pictureOptions(model.card ? &*model.card : nullptr), app::decodePicture);
+    auto inputs = engine::resolveInputs({(kSamples / file).string()}, *model.graph(),
+                                        engine::pictureOptions(model.card ? &*model.card : nullptr));
     return inputs.ok() ? *inputs : std::vector<tensor::Tensor>();
 }
 

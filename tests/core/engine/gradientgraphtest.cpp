@@ -2,7 +2,6 @@
 // The gradient as a graph of standard operators: run like any model, it gives what the tape gives.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/gradient/graphdot.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/gradient/rules.h"
@@ -392,8 +391,8 @@ private slots:
         const std::filesystem::path path = RETRO_SOURCE_DIR "/samples/" + name.toStdString() + ".onnx";
         RETRO_MADE(loaded, engine::loadModel(path, rewrite::noRewrites()));
         const std::string file = (path.parent_path() / (*loaded)->card->pictures.front().file).string();
-        RETRO_MADE(inputs, engine::resolveInputs({file}, *(*loaded)->graph(), engine::pictureOptions(&*(*loaded)->card),
-                                                 app::decodePicture));
+        RETRO_MADE(inputs,
+                   engine::resolveInputs({file}, *(*loaded)->graph(), engine::pictureOptions(&*(*loaded)->card)));
         std::vector<Tensor> wide;
         for (const Tensor& input : *inputs) {
             wide.push_back(tensor::isFloating(input.dtype()) ? input.to(tensor::DType::Float64) : input);

@@ -2,7 +2,6 @@
 // Gradients by the tape: those of the gradient composite on every sample, and what a central difference says.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/explain/runforward.h"
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
@@ -31,8 +30,7 @@ base::Result<engine::GradientRequest> questionOf(const engine::LoadedModel& mode
     engine::GradientRequest request;
     request.precision = execute::Precision::Double;
     const std::string file = (model.path.parent_path() / model.card->pictures.front().file).string();
-    RETRO_TRY(request.inputs,
-              engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card), app::decodePicture));
+    RETRO_TRY(request.inputs, engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card)));
     RETRO_TRY(request.target,
               engine::parseTarget(model.card->target.empty() ? "argmax" : model.card->target, model.card->labels));
     return request;

@@ -3,7 +3,6 @@
 // which object a segment's relevance lies.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/input/tokenwords.h"
@@ -30,7 +29,7 @@ base::Result<engine::ExplainResult> explainFile(const engine::LoadedModel& model
 {
     engine::ExplainRequest request;
     RETRO_TRY(request.inputs, engine::resolveInputs({(model.path.parent_path() / file).string()}, *model.graph(),
-                                                    engine::pictureOptions(&*model.card), app::decodePicture));
+                                                    engine::pictureOptions(&*model.card)));
     request.composite = model.card->composite;
     request.record = true;
     return engine::explain(model, request);
@@ -201,9 +200,8 @@ private slots:
         int scenes = 0;
         for (const formats::CardPicture& picture : model->card->pictures) {
             engine::ExplainRequest request;
-            const auto inputs =
-                engine::resolveInputs({(model->path.parent_path() / picture.file).string()}, *model->graph(),
-                                      engine::pictureOptions(&*model->card), app::decodePicture);
+            const auto inputs = engine::resolveInputs({(model->path.parent_path() / picture.file).string()},
+                                                      *model->graph(), engine::pictureOptions(&*model->card));
             QVERIFY(inputs.ok() && picture.objectBox);
             request.inputs = *inputs;
             request.composite = model->card->composite;

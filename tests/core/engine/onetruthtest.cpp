@@ -3,7 +3,6 @@
 // frontier, and the diagnosis of the answer and of the run. Sixty runs: every sample under many composites.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/input/inputs.h"
@@ -139,7 +138,7 @@ private slots:
         request.record = request.keepValues = request.keepsForward = request.goesOnWhenNotFinite = true;
         const std::string file = (model->path.parent_path() / model->card->pictures.front().file).string();
         RETRO_MADE(inputs, engine::resolveInputs({file}, *model->graph(), engine::pictureOptions(&*model->card),
-                                                 app::decodePicture, &*model->card));
+                                                 &*model->card));
         request.inputs = *inputs;
         RETRO_MADE(target, engine::parseTarget(model->card->target, model->card->labels));
         request.target = *target;

@@ -3,7 +3,6 @@
 // what cannot be asked for.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
@@ -32,8 +31,7 @@ engine::ExplainRequest questionOf(const engine::LoadedModel& model, const char* 
 {
     engine::ExplainRequest request;
     const std::string file = (model.path.parent_path() / model.card->pictures.front().file).string();
-    auto inputs =
-        engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card), app::decodePicture);
+    auto inputs = engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card));
     request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
     request.precision = execute::Precision::Double;
     request.composite = composite;

@@ -4,7 +4,6 @@
 // says.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/input/inputs.h"
 #include "core/lrp/composite/composite.h"
@@ -32,8 +31,8 @@ engine::LoadedModelPointer load(const char* name)
 engine::ExplainRequest requestFor(const engine::LoadedModel& model, const std::string& picture)
 {
     engine::ExplainRequest request;
-    auto inputs = engine::resolveInputs({(kFolder / picture).string()}, *model.graph(),
-                                        engine::pictureOptions(&*model.card), app::decodePicture);
+    auto inputs =
+        engine::resolveInputs({(kFolder / picture).string()}, *model.graph(), engine::pictureOptions(&*model.card));
     if (inputs.ok()) {
         request.inputs = *inputs;
     }
@@ -50,8 +49,7 @@ base::Result<engine::ExplainRequest> questionOf(const engine::LoadedModel& model
 {
     engine::ExplainRequest request;
     const std::string file = (model.path.parent_path() / model.card->pictures.front().file).string();
-    RETRO_TRY(request.inputs,
-              engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card), app::decodePicture));
+    RETRO_TRY(request.inputs, engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card)));
     RETRO_TRY(request.target, engine::parseTarget(model.card->target, model.card->labels));
     return request;
 }

@@ -2,7 +2,6 @@
 // `verify`: every property holds on samples, and rules that are wrong are found and named.
 #include <QtTest>
 
-#include "app/common/decodepicture.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/verify.h"
@@ -21,8 +20,7 @@ base::Result<engine::VerifyRequest> questionOf(const engine::LoadedModel& model)
 {
     engine::VerifyRequest request;
     const std::string file = (model.path.parent_path() / model.card->pictures.front().file).string();
-    RETRO_TRY(request.inputs,
-              engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card), app::decodePicture));
+    RETRO_TRY(request.inputs, engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card)));
     return request;
 }
 

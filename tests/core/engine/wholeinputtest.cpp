@@ -7,6 +7,9 @@
 #include "core/engine/verify/rewritechecks.h"
 #include "tests/core/engine/relevancenetworks.h"
 
+#include <QImage>
+#include <QTemporaryDir>
+
 using namespace retro;
 using namespace retro::engine::testing;
 using tensor::DType;
@@ -183,15 +186,17 @@ private slots:
         }
         QVERIFY(most > 100);
 
-        const auto decode = [](const std::filesystem::path&, bool) {
-            return base::Result<engine::PixelArray>(engine::PixelArray{4, 4, std::vector<std::uint8_t>(48, 200)});
-        };
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("a.png"));
+        QImage grey(4, 4, QImage::Format_RGB888);
+        grey.fill(QColor(200, 200, 200));
+        QVERIFY(grey.save(file));
         engine::PictureOptions options;
         options.layout = "NHWC";
-        RETRO_MADE(picture, engine::resolveInputs({"a.png"}, *model->graph(), options, decode));
+        RETRO_MADE(picture, engine::resolveInputs({file.toStdString()}, *model->graph(), options));
         QCOMPARE((*picture)[0].at(0), 200.0);
         const auto isSigned =
-            engine::resolveInputs({"a.png"}, *modelOf(classifier(DType::Int8))->graph(), options, decode);
+            engine::resolveInputs({file.toStdString()}, *modelOf(classifier(DType::Int8))->graph(), options);
         QVERIFY(isSigned.ok());
         QCOMPARE((*isSigned)[0].at(0), 72.0);
     }
