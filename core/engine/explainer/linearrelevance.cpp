@@ -2,7 +2,6 @@
 // Rules of linear maps and of products of two computed matrices, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
 #include "core/graph/attributes.h"
-#include "core/lrp/rules/linearform.h"
 
 #include <algorithm>
 #include <limits>
@@ -397,13 +396,28 @@ private:
 
 bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth = 0);
 
-/// True where the reader hands each part of relevance whole to the one element that it stands for.
-bool movesRelevance(const graph::Node& reader, std::string_view rule)
+/// True where the reader hands each part of relevance whole to one element, which is 0 where the result is.
+bool movesRelevance(const ops::Structure& reader, const lrp::NodeForm& form)
 {
-    if (rule == "pass") {
-        return reader.op == "Flatten" || reader.op == "Reshape" || reader.op == "Transpose" || reader.op == "Relu";
+    switch (reader.kind()) {
+    case ops::StructureKind::ShapeMap:
+        return form.way == lrp::Way::Carried && lrp::as<ops::ShapeMap>(reader).isRearrangement();
+    case ops::StructureKind::ElementWise:
+        return form.handsOnAsItIs() && lrp::as<ops::ElementWise>(reader).isRelu();
+    default:
+        return reader.kind() == ops::StructureKind::MaxPool && form.isGradient();
     }
-    return rule == "winner-take-all" && reader.op == "MaxPool";
+}
+
+/// What the rule of a node does, as if all of its computed operands took relevance.
+std::optional<lrp::NodeForm> formAt(const RelevanceSite& site, base::NodeId id)
+{
+    const lrp::RulePointer& rule = site.rules[id.index()].rule;
+    std::vector<std::uint8_t> tracked;
+    for (const graph::ValueId input : site.model.graph().node(id).inputs) {
+        tracked.push_back(input.isValid() && site.model.isTracked(input) ? 1 : 0);
+    }
+    return rule ? rule->form(site.model.op(id), tracked) : std::nullopt;
 }
 
 /// True when what the reader hands to its operand is 0 wherever the operand is 0.
@@ -415,12 +429,10 @@ bool multipliesByOperand(const RelevanceSite& site, base::NodeId id, int depth)
     if (!rule) {
         return !site.model.isTracked(reader.outputs.front());
     }
-    if (site.model.op(id).structure().kind() == ops::StructureKind::LinearMap && rule->linearForm() != nullptr) {
-        return std::ranges::all_of(rule->linearForm()->shares, &lrp::LinearShare::vanishesWithInput);
-    }
-    const std::string_view name = rule->name();
-    return name == "norm" || (movesRelevance(reader, name) && depth < kDeepest &&
-                              vanishesAtZero(site, reader.outputs.front(), depth + 1));
+    const std::optional<lrp::NodeForm> form = formAt(site, id);
+    return form &&
+           (form->vanishesWithOperand() || (movesRelevance(site.model.op(id).structure(), *form) && depth < kDeepest &&
+                                            vanishesAtZero(site, reader.outputs.front(), depth + 1)));
 }
 
 /// True where relevance at the value is 0 wherever the value is 0: each reader's rule multiplies by it.
@@ -438,9 +450,12 @@ bool arrivesOnPositiveAlone(const RelevanceSite& site)
     const graph::Graph& graph = site.model.graph();
     const graph::ValueId z = site.node.outputs[0];
     const auto uses = graph.uses(z);
-    return uses.size() == 1 && graph.node(uses.front().node).op == "Relu" &&
-           std::ranges::find(graph.outputs(), z) == graph.outputs().end() &&
-           site.rules[uses.front().node.index()].rule && site.rules[uses.front().node.index()].rule->name() == "pass" &&
+    if (uses.size() != 1 || std::ranges::find(graph.outputs(), z) != graph.outputs().end()) {
+        return false;
+    }
+    const ops::Structure& reader = site.model.op(uses.front().node).structure();
+    const std::optional<lrp::NodeForm> form = formAt(site, uses.front().node);
+    return reader.kind() == ops::StructureKind::ElementWise && form && movesRelevance(reader, *form) &&
            vanishesAtZero(site, graph.node(uses.front().node).outputs[0]);
 }
 
@@ -467,120 +482,32 @@ ValueId byForm(RelevanceSite& site, LinearSteps& map, const lrp::LinearForm& for
     return sum;
 }
 
-/// s of the result of a product of two computed tensors, carried back to either of them.
-class BackThroughProduct
-{
-public:
-    [[nodiscard]] static base::Result<BackThroughProduct> of(RelevanceSite& site, const std::vector<ValueId>& s)
-    {
-        BackThroughProduct made(site, s[0]);
-        if (isEinsum(site.node)) {
-            RETRO_TRY(made.m_throughEinsum, pulledBack(site, s));
-        }
-        return made;
-    }
-
-    ValueId to(std::size_t slot)
-    {
-        return isEinsum(m_site->node) ? m_throughEinsum[slot]
-                                      : throughMatMul(*m_site, slot, m_s, m_site->operands[1 - slot]);
-    }
-
-private:
-    BackThroughProduct(RelevanceSite& site, ValueId s) : m_site(&site), m_s(s) {}
-
-    RelevanceSite* m_site;
-    ValueId m_s;
-    std::vector<ValueId> m_throughEinsum; ///< per slot; of an Einsum alone
-};
-
-/// The one operand that takes all: the wanted one where it is tracked.
-std::size_t takerOf(const RelevanceSite& site, std::size_t wanted)
-{
-    return site.isTracked(wanted) ? wanted : 1 - wanted;
-}
-
-RelevanceParts productByGradient(RelevanceSite& site)
-{
-    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, site.relevance));
-    const std::string share = site.text("share");
-    const bool isOne = share == "first" || share == "second";
-    const std::size_t taker = takerOf(site, share == "first" ? 0 : 1);
-    const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
-    std::vector<ValueId> parts(site.tracked.size());
-    for (std::size_t slot = 0; slot < 2; ++slot) {
-        if (site.isTracked(slot)) {
-            parts[slot] = isOne && slot != taker ? site.zeros(slot) : site.steps.scaled(back.to(slot), factor);
-        }
-    }
-    return parts;
-}
-
-/// The quotient of relevance and result, which the rules of products hand back.
-ValueId quotientOfProduct(RelevanceSite& site)
-{
-    const ops::algebra::Stabiliser stabiliser =
-        site.rule.name() == "lrp-0" ? ops::algebra::Stabiliser{lrp::StabiliserKind::Add, 0, true} : site.stabiliser();
-    return site.steps.quotient(site.relevance[0], site.outputs[0], stabiliser, site.outputShape().size());
-}
-
-/// All to one operand.
-RelevanceParts productBySignal(RelevanceSite& site)
-{
-    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
-    const std::size_t taker = takerOf(site, site.number("signal", 0) == 1 ? 1 : 0);
-    return site.only(taker, site.steps.multiply(back.to(taker), site.operands[taker]));
-}
-
-/// To each tracked operand: its whole part with bilinear=full, else an equal share.
-RelevanceParts productByEpsilon(RelevanceSite& site)
-{
-    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
-    const double share = site.text("bilinear") == "full" ? 1 : 1 / static_cast<double>(site.trackedCount());
-    std::vector<ValueId> parts(site.tracked.size());
-    for (std::size_t slot = 0; slot < 2; ++slot) {
-        if (site.isTracked(slot)) {
-            parts[slot] = site.steps.scaled(site.steps.multiply(back.to(slot), site.operands[slot]), share);
-        }
-    }
-    return parts;
-}
-
 } // namespace
 
-RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
+base::Result<ValueId> relevanceOfLinearMap(RelevanceSite& site)
 {
-    const std::string_view name = site.rule.name();
-    if (name == "pass") {
-        return site.only(lrp::as<ops::LinearMap>(site.structure()).operandSlot(), site.relevance[0]);
-    }
     RETRO_TRY(LinearSteps map, LinearSteps::of(site));
-    const auto give = [&](ValueId part) {
-        return map.error() ? RelevanceParts(*map.error()) : RelevanceParts(site.only(map.slot(), part));
-    };
-    if (const lrp::LinearForm* form = site.rule.linearForm(); form != nullptr) {
-        return give(byForm(site, map, *form));
-    }
-    if (name == "gradient") {
-        return give(map.pullback(site.relevance[0], {}));
-    }
-    return noForm(site);
+    const ValueId part = byForm(site, map, *site.form.linear);
+    return map.error() ? base::Result<ValueId>(*map.error()) : part;
 }
 
-RelevanceParts relevanceOfBilinear(RelevanceSite& site)
+base::Result<ValueId> backThroughLinearMap(RelevanceSite& site, ValueId s)
 {
-    if (!isEinsum(site.node) && (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
+    RETRO_TRY(LinearSteps map, LinearSteps::of(site));
+    const ValueId part = map.pullback(s, {});
+    return map.error() ? base::Result<ValueId>(*map.error()) : part;
+}
+
+RelevanceParts backThroughProduct(RelevanceSite& site, ValueId s)
+{
+    if (isEinsum(site.node)) {
+        return pulledBack(site, {s});
+    }
+    if (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2) {
         return notWritten(site,
                           "only a MatMul or Einsum of two computed tensors is written; use MatMul in place of it");
     }
-    const std::string_view name = site.rule.name();
-    if (name == "gradient") {
-        return productByGradient(site);
-    }
-    if (name == "epsilon" || name == "lrp-0") {
-        return productByEpsilon(site);
-    }
-    return name == "signal-take-all" ? productBySignal(site) : noForm(site);
+    return site.forTracked([&](std::size_t slot) { return throughMatMul(site, slot, s, site.operands[1 - slot]); });
 }
 
 } // namespace retro::engine

@@ -181,11 +181,6 @@ bool FreeAxes::hasFree(ValueId value, std::size_t first) const
     return false;
 }
 
-std::size_t RelevanceSite::trackedCount() const
-{
-    return static_cast<std::size_t>(std::ranges::count_if(tracked, [](std::uint8_t one) { return one != 0; }));
-}
-
 bool RelevanceSite::hasFreeAxis(std::size_t first) const
 {
     const auto has = [&](ValueId value) { return freeAxes.hasFree(value, first); };
@@ -198,40 +193,6 @@ std::vector<std::int64_t> RelevanceSite::known(std::size_t slot) const
         return {};
     }
     return ops::integersOf(model.constant(node.inputs[slot]));
-}
-
-ops::algebra::Stabiliser RelevanceSite::stabiliser() const { return lrp::ParameterReader(parameters).stabiliser({}); }
-
-std::string RelevanceSite::text(std::string_view parameter) const
-{
-    const auto at = parameters.find(parameter);
-    const auto* given = at == parameters.end() ? nullptr : std::get_if<std::string>(&at->second);
-    return given == nullptr ? std::string() : *given;
-}
-
-double RelevanceSite::number(std::string_view parameter, double fallback) const
-{
-    const auto at = parameters.find(parameter);
-    const auto* given = at == parameters.end() ? nullptr : std::get_if<double>(&at->second);
-    return given == nullptr ? fallback : *given;
-}
-
-bool RelevanceSite::flag(std::string_view parameter) const
-{
-    const auto at = parameters.find(parameter);
-    const auto* given = at == parameters.end() ? nullptr : std::get_if<bool>(&at->second);
-    return given != nullptr && *given;
-}
-
-std::vector<ValueId> RelevanceSite::only(std::size_t slot, ValueId part)
-{
-    std::vector<ValueId> parts(tracked.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (isTracked(i)) {
-            parts[i] = i == slot ? part : zeros(i);
-        }
-    }
-    return parts;
 }
 
 base::Error notWritten(const RelevanceSite& site, std::string_view reason)
@@ -448,47 +409,6 @@ RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
 namespace
 {
 
-RelevanceParts byStructure(RelevanceSite& site)
-{
-    switch (site.structure().kind()) {
-    case StructureKind::LinearMap:
-        return relevanceOfLinearMap(site);
-    case StructureKind::Bilinear:
-        return relevanceOfBilinear(site);
-    case StructureKind::SumOfOperands:
-        return relevanceOfSum(site);
-    case StructureKind::Product:
-        return relevanceOfProduct(site);
-    case StructureKind::Quotient:
-        return relevanceOfQuotient(site);
-    case StructureKind::ElementWise:
-        return relevanceOfElements(site);
-    case StructureKind::Normalisation:
-        return relevanceOfNormalisation(site);
-    case StructureKind::SelfNormalisation:
-        return relevanceOfSelfNormalisation(site);
-    case StructureKind::Softmax:
-        return relevanceOfSoftmax(site);
-    case StructureKind::Differentiable:
-        return relevanceOfFunction(site);
-    case StructureKind::Reduction:
-        return relevanceOfReduction(site);
-    case StructureKind::AveragePool:
-        return relevanceOfAveragePool(site);
-    case StructureKind::MaxPool:
-        return relevanceOfMaxPool(site);
-    case StructureKind::ShapeMap:
-        return relevanceOfShapeMap(site);
-    case StructureKind::TableLookup:
-        return notWritten(site, "a table of comparisons is no operator of the standard");
-    case StructureKind::Composed:
-        return notWritten(site, "the operator does many steps in one; give the inputs shapes by --shape so that it is "
-                                "written out");
-    default:
-        return notWritten(site, "no relevance passes here");
-    }
-}
-
 /// The largest numbers of each sample in signed order, at least one; of equal ones the first.
 Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
 {
@@ -514,18 +434,28 @@ Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
 
 RelevanceParts relevanceParts(RelevanceSite& site)
 {
-    site.parameters = site.rule.parameters();
-    const double fraction = site.number("filter", 1);
-    for (std::size_t k = 0; fraction != 1 && k < site.relevance.size(); ++k) {
-        if (site.relevance[k].isValid()) {
-            RETRO_TRY(site.relevance[k], filtered(site, k, fraction));
+    const lrp::RuleParameters parameters = site.rule.parameters();
+    if (const auto fraction = parameters.find("filter"); fraction != parameters.end()) {
+        for (std::size_t k = 0; k < site.relevance.size(); ++k) {
+            if (site.relevance[k].isValid()) {
+                RETRO_TRY(site.relevance[k], filtered(site, k, std::get<double>(fraction->second)));
+            }
         }
     }
-    site.parameters.erase("filter");
-    if (site.rule.name() == "stop") {
-        return site.only(site.tracked.size(), {});
+    const std::optional<lrp::NodeForm> form = site.rule.form(site.model.op(site.id), site.tracked);
+    if (form) {
+        site.form = *form;
+        return relevanceByForm(site);
     }
-    return byStructure(site);
+    switch (site.structure().kind()) {
+    case StructureKind::TableLookup:
+        return notWritten(site, "a table of comparisons is no operator of the standard");
+    case StructureKind::Composed:
+        return notWritten(site, "the operator does many steps in one; give the inputs shapes by --shape so that it is "
+                                "written out");
+    default:
+        return noForm(site);
+    }
 }
 
 } // namespace retro::engine

@@ -2,7 +2,7 @@
 // Rules of sums over axes and of pooling, as nodes of the standard.
 #include "core/engine/explainer/relevancewindows.h"
 #include "core/graph/attributes.h"
-#include "core/lrp/rules/linearform.h"
+#include "core/ops/windowsums.h"
 
 #include <algorithm>
 #include <limits>
@@ -72,56 +72,47 @@ ValueId summedCount(RelevanceSite& site, const Extents& axes)
     return steps.scaled(steps.op("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
 }
 
+/// Repeated to all that one result was made of.
+ValueId spread(RelevanceSite& site, ValueId value)
+{
+    return site.steps.expandLike(withAxes(site, value, summedAxes(site)), site.operands[0]);
+}
+
+/// Divided by how many elements one result was made of.
+ValueId perElement(RelevanceSite& site, ValueId value)
+{
+    return site.steps.op("Div", {value, summedCount(site, summedAxes(site))});
+}
+
+/// True where the smallest element wins.
+bool isOfSmallest(const RelevanceSite& site)
+{
+    const ops::WindowSums* windows = ops::windowsOf(site.structure());
+    return windows != nullptr && windows->smallestWins();
+}
+
 /// R·softmax(±βx) over the axes; the extreme of them is the result, so that no exponential is large.
-RelevanceParts softmaxOverAxes(RelevanceSite& site, const Extents& axes)
+base::Result<ValueId> softmaxOverAxes(RelevanceSite& site, ValueId s)
 {
     RelevanceSteps& steps = site.steps;
-    const ValueId x = site.operands[0];
-    const double sign = site.node.op == "ReduceMin" ? -1 : 1;
-    if (axes.empty() || !(site.number("beta", 1) > 0)) {
+    const Extents axes = summedAxes(site);
+    if (axes.empty()) {
         return noForm(site);
     }
-    const ValueId above = steps.subtract(x, withAxes(site, site.outputs[0], axes));
-    const ValueId weights = steps.op("Exp", {steps.scaled(above, sign * site.number("beta", 1))});
-    const ValueId each = steps.op("Div", {withAxes(site, site.relevance[0], axes), steps.sumOver(weights, axes, true)});
-    return site.only(0, steps.multiply(weights, each));
+    const ValueId above = steps.subtract(site.operands[0], withAxes(site, site.outputs[0], axes));
+    const ValueId weights = steps.op("Exp", {steps.scaled(above, (isOfSmallest(site) ? -1 : 1) * site.form.beta)});
+    const ValueId each = steps.op("Div", {withAxes(site, s, axes), steps.sumOver(weights, axes, true)});
+    return steps.multiply(weights, each);
 }
 
 } // namespace
 
-RelevanceParts relevanceOfReduction(RelevanceSite& site)
+base::Result<ValueId> backThroughReduction(RelevanceSite& site, ValueId s)
 {
-    RelevanceSteps& steps = site.steps;
-    const std::string_view name = site.rule.name();
-    const bool isMean = site.node.op != "ReduceSum";
-    const Extents axes = summedAxes(site);
-    const ValueId x = site.operands[0];
-    const auto spread = [&](ValueId value) { return steps.expandLike(withAxes(site, value, axes), x); };
-    const auto perElement = [&](ValueId value) { return steps.op("Div", {value, summedCount(site, axes)}); };
-    const ValueId r = site.relevance[0];
-    if (name == "norm") {
-        const ValueId s = steps.quotient(r, site.outputs[0], site.stabiliser(), site.outputShape().size(),
-                                         isNowhereNegative(site.model, site.node.outputs[0]));
-        return site.only(0, steps.multiply(x, spread(isMean ? perElement(s) : s)));
-    }
-    if (name == "uniform") {
-        return site.only(0, spread(perElement(r)));
-    }
-    if (name == "gradient") {
-        return site.only(0, spread(isMean ? perElement(r) : r));
-    }
-    if (name == "abs-ratio") {
-        const ValueId weights = steps.op("Abs", {x});
-        const ValueId total = axes.empty() ? weights : steps.sumOver(weights, axes, keepsAxes(site));
-        const ops::algebra::Stabiliser stabiliser{lrp::StabiliserKind::Add, site.number("epsilon", 1e-11), false};
-        const ValueId s = steps.quotient(r, total, stabiliser, site.outputShape().size(), true);
-        return site.only(0, steps.multiply(weights, spread(s)));
-    }
-    if (name == "softmax-weighted") {
-        return softmaxOverAxes(site, axes);
-    }
-    return noForm(site);
+    return spread(site, site.node.op != "ReduceSum" ? perElement(site, s) : s);
 }
+
+base::Result<ValueId> inEqualParts(RelevanceSite& site, ValueId s) { return spread(site, perElement(site, s)); }
 
 namespace
 {
@@ -161,12 +152,11 @@ ValueId elementsPerWindow(RelevanceSite& site, const RelevanceWindows& windows)
 }
 
 /// Of each sample and channel (or along one axis), the place of the largest element takes all.
-RelevanceParts toLargest(RelevanceSite& site)
+base::Result<ValueId> toLargest(RelevanceSite& site, ValueId s)
 {
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
     const Extents axes = summedAxes(site);
-    const bool isSmallest = site.node.op == "ReduceMin";
     const auto rank = static_cast<std::int64_t>(site.shape(0).size());
     // Axes that are not the last ones, one behind the other, would be put in another order.
     const bool areLast = !axes.empty() && axes.back() == rank - 1 &&
@@ -175,7 +165,7 @@ RelevanceParts toLargest(RelevanceSite& site)
         return notWritten(site, "it is over several axes that are not the last ones; reduce them one by one");
     }
     ValueId flat = x;
-    ValueId arrived = withAxes(site, site.relevance[0], axes);
+    ValueId arrived = withAxes(site, s, axes);
     std::int64_t axis = axes.front();
     if (axes.size() > 1) {
         const Extents kept(static_cast<std::size_t>(axis), 0);
@@ -187,9 +177,9 @@ RelevanceParts toLargest(RelevanceSite& site)
         arrived = steps.op("Reshape", {arrived, steps.ints(single)});
     }
     const ValueId place =
-        steps.op(isSmallest ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
+        steps.op(isOfSmallest(site) ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
     const ValueId routed = steps.emitter().scatter(steps.filledLike(flat, 0), place, arrived, axis);
-    return site.only(0, axes.size() > 1 ? steps.reshapeLike(routed, x) : routed);
+    return axes.size() > 1 ? steps.reshapeLike(routed, x) : routed;
 }
 
 /// True where no element is in two windows.
@@ -207,7 +197,7 @@ bool areApart(const graph::Node& pool)
 }
 
 /// By the indices that MaxPool gives.
-ValueId byScatter(RelevanceSite& site)
+ValueId byScatter(RelevanceSite& site, ValueId s)
 {
     RelevanceSteps& steps = site.steps;
     graph::Attributes attributes = site.node.attributes;
@@ -220,16 +210,16 @@ ValueId byScatter(RelevanceSite& site)
     if (!areApart(site.node)) {
         scatter["reduction"] = std::string("add");
     }
-    const ValueId flat = steps.op(
-        "ScatterElements",
-        {steps.filled(size, 0), steps.op("Reshape", {pooled[1], line}), steps.op("Reshape", {site.relevance[0], line})},
-        std::move(scatter));
+    const ValueId flat =
+        steps.op("ScatterElements",
+                 {steps.filled(size, 0), steps.op("Reshape", {pooled[1], line}), steps.op("Reshape", {s, line})},
+                 std::move(scatter));
     return steps.reshapeLike(flat, x);
 }
 
 /// By one convolution that lays the elements of each window behind each other, and its transposed map: all to the
 /// largest element, or (beta) to each by its softmax.
-ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, std::optional<double> beta = {})
+ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, ValueId s, std::optional<double> beta = {})
 {
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
@@ -269,78 +259,67 @@ ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, std::option
     };
     const ValueId share =
         beta ? steps.op("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
-    const ValueId r = steps.op("Reshape", {site.relevance[0], steps.ints({0, channels, 1, -1})});
+    const ValueId r = steps.op("Reshape", {s, steps.ints({0, channels, 1, -1})});
     const ValueId routed = steps.reshapeLike(steps.multiply(share, r), laid);
     return windows.spreadBack(steps, routed, all, channels, x);
 }
 
-RelevanceParts toWinner(RelevanceSite& site)
-{
-    if (site.node.op != "MaxPool") {
-        return toLargest(site);
-    }
-    if (!site.usesTaps) {
-        return site.only(0, byScatter(site));
-    }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    return site.only(0, byTaps(site, windows));
-}
+/// With windows; else one window is what is reduced.
+bool isPool(const RelevanceSite& site) { return site.node.op == "MaxPool"; }
 
 } // namespace
 
-RelevanceParts relevanceOfAveragePool(RelevanceSite& site)
+base::Result<ValueId> backThroughAverage(RelevanceSite& site, ValueId s)
 {
     if (site.node.op == "GlobalAveragePool") {
-        return relevanceOfReduction(site);
+        return backThroughReduction(site, s);
     }
     RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    RelevanceSteps& steps = site.steps;
-    const std::string_view name = site.rule.name();
-    const ValueId x = site.operands[0];
-    const auto back = [&](ValueId value) {
-        const ValueId each = steps.op("Div", {value, elementsPerWindow(site, windows)});
-        return windows.spreadBack(steps, each, onesPerChannel(site, windows), site.shape(0)[1], x);
-    };
-    if (name == "norm") {
-        const ValueId s =
-            steps.quotient(site.relevance[0], site.outputs[0], site.stabiliser(), site.outputShape().size(),
-                           isNowhereNegative(site.model, site.node.outputs[0]));
-        return site.only(0, steps.multiply(x, back(s)));
-    }
-    if (name == "uniform" || name == "gradient") {
-        return site.only(0, back(site.relevance[0]));
-    }
-    return noForm(site);
+    const ValueId each = site.steps.op("Div", {s, elementsPerWindow(site, windows)});
+    return windows.spreadBack(site.steps, each, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
 }
 
-RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
+base::Result<ValueId> backToWinners(RelevanceSite& site, ValueId s)
 {
-    const std::string_view name = site.rule.name();
-    if (site.node.outputs.size() > 1 && site.node.outputs[1].isValid() && site.relevance.size() > 1 &&
-        site.relevance[1].isValid()) {
-        return noForm(site);
+    if (!isPool(site)) {
+        return toLargest(site, s);
     }
-    if (name == "winner-take-all" || name == "gradient") {
-        return toWinner(site);
-    }
-    if (name == "softmax-weighted" && site.node.op != "MaxPool") {
-        return softmaxOverAxes(site, summedAxes(site));
-    }
-    if ((name != "proportional" && name != "softmax-weighted") || site.node.op != "MaxPool") {
-        return noForm(site);
+    if (!site.usesTaps) {
+        return byScatter(site, s);
     }
     RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    if (name == "softmax-weighted") {
-        const double beta = site.number("beta", 1);
-        return beta > 0 ? RelevanceParts(site.only(0, byTaps(site, windows, beta))) : noForm(site);
+    return byTaps(site, windows, s);
+}
+
+base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
+{
+    if (!isPool(site)) {
+        const Extents axes = summedAxes(site);
+        return axes.empty() ? value : site.steps.sumOver(value, axes, keepsAxes(site));
     }
-    RelevanceSteps& steps = site.steps;
-    const ValueId x = site.operands[0];
-    const std::int64_t channels = site.shape(0)[1];
-    const ValueId ones = onesPerChannel(site, windows);
-    const ValueId sums = steps.op("Conv", {x, ones}, windows.attributes(channels));
-    const ValueId s = steps.quotient(site.relevance[0], sums, site.stabiliser(), site.outputShape().size());
-    return site.only(0, steps.multiply(x, windows.spreadBack(steps, s, ones, channels, x)));
+    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    return site.steps.op("Conv", {value, onesPerChannel(site, windows)}, windows.attributes(site.shape(0)[1]));
+}
+
+base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s)
+{
+    if (!isPool(site)) {
+        return spread(site, s);
+    }
+    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    return windows.spreadBack(site.steps, s, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
+}
+
+base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s)
+{
+    if (!(site.form.beta > 0)) {
+        return noForm(site);
+    }
+    if (!isPool(site)) {
+        return softmaxOverAxes(site, s);
+    }
+    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    return byTaps(site, windows, s, site.form.beta);
 }
 
 } // namespace retro::engine
