@@ -2,7 +2,6 @@
 // What a rule does at a node, as nodes of the standard: its form (lrp::NodeForm) is read as the engine reads it.
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
-#include "core/tape/gradientgraph/emitrule.h"
 
 #include <numeric>
 
@@ -70,17 +69,6 @@ Result<std::int64_t> axisOfSoftmax(const RelevanceSite& site)
 
 bool isLogarithm(const RelevanceSite& site) { return lrp::as<ops::Softmax>(site.structure()).isLogarithm(); }
 
-/// The part of a softmax: p·(s − Σ p·s), and s − p·Σs of its logarithm.
-Result<ValueId> backThroughSoftmax(RelevanceSite& site, ValueId s)
-{
-    RelevanceSteps& steps = site.steps;
-    RETRO_TRY(const std::int64_t axis, axisOfSoftmax(site));
-    const ValueId y = site.outputs[0];
-    const ValueId p = isLogarithm(site) ? steps.op("Exp", {y}) : y;
-    const ValueId weighted = isLogarithm(site) ? s : steps.multiply(s, p);
-    return steps.subtract(weighted, steps.multiply(p, steps.sumOver(weighted, {axis})));
-}
-
 /// x·(g − p·Σg) over the logits that are shown, g = R or, of a logarithm, R/y.
 Result<ValueId> bySoftmaxTaylor(RelevanceSite& site)
 {
@@ -126,12 +114,8 @@ RelevanceParts byGradient(RelevanceSite& site, std::vector<ValueId> s)
 {
     RelevanceSteps& steps = site.steps;
     switch (site.structure().kind()) {
-    case StructureKind::LinearMap: {
-        RETRO_TRY(const ValueId part, backThroughLinearMap(site, s[0]));
-        return site.only(lrp::as<ops::LinearMap>(site.structure()).operandSlot(), part);
-    }
-    case StructureKind::Bilinear:
-        return backThroughProduct(site, s[0]);
+    case StructureKind::LinearMap:
+        return backThroughLinearMap(site, s[0]);
     case StructureKind::SumOfOperands: {
         const std::span<const double> signs = lrp::as<ops::SumOfOperands>(site.structure()).signs();
         return site.forTracked([&](std::size_t slot) { return steps.scaled(site.toOperand(s[0], slot), signs[slot]); });
@@ -146,14 +130,13 @@ RelevanceParts byGradient(RelevanceSite& site, std::vector<ValueId> s)
     case StructureKind::Normalisation:
         return site.only(0,
                          steps.multiply(s[0], steps.constant(lrp::as<ops::Normalisation>(site.structure()).scale())));
-    case StructureKind::Softmax:
-        return ofFirst(site, backThroughSoftmax(site, s[0]));
     case StructureKind::Reduction:
         return ofFirst(site, backThroughReduction(site, s[0]));
     case StructureKind::AveragePool:
-        return ofFirst(site, backThroughAverage(site, s[0]));
+        return site.node.op == "GlobalAveragePool" ? ofFirst(site, backThroughReduction(site, s[0]))
+                                                   : pulledBack(site, {s[0]});
     case StructureKind::MaxPool:
-        return ofFirst(site, backToWinners(site, s[0]));
+        return backToWinners(site, s[0]);
     case StructureKind::ShapeMap:
         return backThroughShapeMap(site, std::move(s));
     case StructureKind::Composed:
@@ -311,8 +294,7 @@ RelevanceParts relevanceByForm(RelevanceSite& site)
 {
     const lrp::NodeForm& form = site.form;
     if (form.linear != nullptr) {
-        RETRO_TRY(const ValueId part, relevanceOfLinearMap(site));
-        return site.only(lrp::as<ops::LinearMap>(site.structure()).operandSlot(), part);
+        return relevanceOfLinearMap(site);
     }
     if (arrivesBeside(site, StructureKind::MaxPool)) {
         return noForm(site);

@@ -290,11 +290,7 @@ bool isNowhereNegative(const execute::BoundModel& model, ValueId value)
     return true;
 }
 
-namespace
-{
-
-/// What the operator's reverse rule is given, with the ids of the graph that it writes to.
-tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream, const tape::EmitRule& rule)
+tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream)
 {
     tape::EmitValues values;
     values.operands = site.operands;
@@ -304,9 +300,20 @@ tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstr
     values.isFree = [&site](std::size_t slot, std::size_t axis) {
         return site.freeAxes.isFree(site.node.inputs[slot], axis);
     };
+    values.turnsWeights = true;
     for (const ValueId operand : site.node.inputs) {
         values.types.push_back(operand.isValid() ? site.steps.floatType() : tensor::DType::Float32);
     }
+    return values;
+}
+
+namespace
+{
+
+/// For a rule that knows slots without a gradient.
+tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream, const tape::EmitRule& rule)
+{
+    tape::EmitValues values = valuesFor(site, std::move(upstream));
     for (std::size_t slot = rule.firstWithout; slot < values.wanted.size(); ++slot) {
         values.wanted[slot] = 0;
     }
@@ -341,7 +348,9 @@ std::vector<ValueId> withZeros(RelevanceSite& site, std::vector<ValueId> parts)
 
 Result<const tape::EmitRule*> reverseRuleOf(const RelevanceSite& site)
 {
-    const tape::EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
+    const bool isOurMatMul = site.node.domain == "retrograde" && site.node.op == "MatMul"; // one with a bias
+    const bool isKnown = site.node.domain.empty() || isOurMatMul;
+    const tape::EmitRule* rule = isKnown ? tape::findEmitRule(site.node.op) : nullptr;
     if (rule == nullptr) {
         return notWritten(site, "its reverse rule is not made of standard operators; choose another rule");
     }

@@ -6,6 +6,7 @@
 #include "core/execute/boundmodel.h"
 #include "core/lrp/composite/composite.h"
 #include "core/lrp/rules/nodeform.h"
+#include "core/tape/gradientgraph/emitrule.h"
 
 #include <array>
 #include <cstdint>
@@ -142,6 +143,8 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 /// True for a value that is nowhere below 0, by what made it.
 [[nodiscard]] bool isNowhereNegative(const execute::BoundModel& model, ValueId value);
 
+/// What the operator's reverse rule is given at a node, with the ids of the graph that is written to.
+[[nodiscard]] tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream);
 /// J^T·s by the operator's reverse rule (tape::EmitRule): `upstream` per output. Needs extents that are known, or that
 /// follow from the number of samples.
 [[nodiscard]] RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream);
@@ -150,11 +153,9 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 
 /// The ways back of lrp::Way, by kind of structure; `s` arrives at the result. relevancegraphtest holds them equal to
 /// those of the engine, node by node.
-[[nodiscard]] RelevanceParts backThroughProduct(RelevanceSite& site, ValueId s); ///< Jᵀ, of matrices
 [[nodiscard]] RelevanceParts backThroughShapeMap(RelevanceSite& site, std::vector<ValueId> s);
 [[nodiscard]] base::Result<ValueId> backThroughReduction(RelevanceSite& site, ValueId s);
-[[nodiscard]] base::Result<ValueId> backThroughAverage(RelevanceSite& site, ValueId s);
-[[nodiscard]] base::Result<ValueId> backToWinners(RelevanceSite& site, ValueId s);
+[[nodiscard]] RelevanceParts backToWinners(RelevanceSite& site, ValueId s);
 [[nodiscard]] base::Result<ValueId> inEqualParts(RelevanceSite& site, ValueId s);
 [[nodiscard]] base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s);
 [[nodiscard]] base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s);
@@ -162,8 +163,8 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 [[nodiscard]] base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value);
 
 /// A linear map by the form of its rule, and its pull back of s.
-[[nodiscard]] base::Result<ValueId> relevanceOfLinearMap(RelevanceSite& site);
-[[nodiscard]] base::Result<ValueId> backThroughLinearMap(RelevanceSite& site, ValueId s);
+[[nodiscard]] RelevanceParts relevanceOfLinearMap(RelevanceSite& site);
+[[nodiscard]] RelevanceParts backThroughLinearMap(RelevanceSite& site, ValueId s);
 
 /// The parts of a node by the form of its rule, its filter left out.
 [[nodiscard]] RelevanceParts relevanceByForm(RelevanceSite& site);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of sums over axes and of pooling, as nodes of the standard.
-#include "core/engine/explainer/relevancewindows.h"
+#include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
 #include "core/ops/windowsums.h"
+#include "core/tape/gradientgraph/windowgeometry.h"
 
 #include <algorithm>
 #include <limits>
@@ -118,37 +119,22 @@ namespace
 {
 
 /// One window of ones per channel.
-ValueId onesPerChannel(RelevanceSite& site, const RelevanceWindows& windows)
+ValueId onesPerChannel(RelevanceSite& site, const tape::WindowGeometry& windows)
 {
     Extents shape{site.shape(0)[1], 1};
     shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
     return site.steps.filled(site.steps.ints(shape), 1);
 }
 
-base::Result<RelevanceWindows> poolWindows(const RelevanceSite& site)
+/// Of a MaxPool.
+base::Result<tape::WindowGeometry> poolWindows(const RelevanceSite& site)
 {
-    if (site.freeAxes.isFree(site.node.inputs[0], 1)) {
+    const tape::EmitSite at(site.steps.emitter(), site.model, site.node, valuesFor(site, site.relevance));
+    tape::WindowGeometry windows(at, at.integers("kernel_shape", {}), site.shape(0), site.outputShape());
+    if (at.hasFree(0, 1) || !windows.refusal(at).empty()) {
         return needsExtents(site);
     }
-    return RelevanceWindows::of(site, graph::attributeOr<Extents>(site.node, "kernel_shape", {}), site.node.inputs[0],
-                                site.node.outputs[0]);
-}
-
-/// Per window how many elements its average divides by.
-ValueId elementsPerWindow(RelevanceSite& site, const RelevanceWindows& windows)
-{
-    RelevanceSteps& steps = site.steps;
-    const std::int64_t whole =
-        std::accumulate(windows.kernel.begin(), windows.kernel.end(), std::int64_t{1}, std::multiplies<>());
-    const bool hasPads = std::ranges::any_of(windows.pads, [](std::int64_t pad) { return pad != 0; });
-    if (!hasPads || graph::intAttribute(site.node, "count_include_pad", 0) != 0) {
-        return steps.scalar(static_cast<double>(whole));
-    }
-    const ValueId one = steps.emitter().slice(site.operands[0], {0, 0}, {1, 1}, {0, 1});
-    Extents shape{1, 1};
-    shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
-    const ValueId ones = steps.filled(steps.ints(shape), 1);
-    return steps.op("Conv", {steps.filledLike(one, 1), ones}, windows.attributes(1));
+    return windows;
 }
 
 /// Of each sample and channel (or along one axis), the place of the largest element takes all.
@@ -182,44 +168,9 @@ base::Result<ValueId> toLargest(RelevanceSite& site, ValueId s)
     return axes.size() > 1 ? steps.reshapeLike(routed, x) : routed;
 }
 
-/// True where no element is in two windows.
-bool areApart(const graph::Node& pool)
-{
-    const auto kernel = graph::attributeOr<Extents>(pool, "kernel_shape", {});
-    const auto strides = graph::attributeOr<Extents>(pool, "strides", Extents(kernel.size(), 1));
-    const auto dilations = graph::attributeOr<Extents>(pool, "dilations", Extents(kernel.size(), 1));
-    for (std::size_t i = 0; i < kernel.size(); ++i) {
-        if ((kernel[i] - 1) * dilations[i] + 1 > strides[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// By the indices that MaxPool gives.
-ValueId byScatter(RelevanceSite& site, ValueId s)
-{
-    RelevanceSteps& steps = site.steps;
-    graph::Attributes attributes = site.node.attributes;
-    attributes.erase("storage_order");
-    const ValueId x = site.operands[0];
-    const std::vector<ValueId> pooled = steps.emitter().node("MaxPool", {x}, std::move(attributes), 2);
-    const ValueId line = steps.ints({-1});
-    const ValueId size = steps.op("Reshape", {steps.op("Size", {x}), line});
-    graph::Attributes scatter{{"axis", std::int64_t{0}}};
-    if (!areApart(site.node)) {
-        scatter["reduction"] = std::string("add");
-    }
-    const ValueId flat =
-        steps.op("ScatterElements",
-                 {steps.filled(size, 0), steps.op("Reshape", {pooled[1], line}), steps.op("Reshape", {s, line})},
-                 std::move(scatter));
-    return steps.reshapeLike(flat, x);
-}
-
 /// By one convolution that lays the elements of each window behind each other, and its transposed map: all to the
 /// largest element, or (beta) to each by its softmax.
-ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, ValueId s, std::optional<double> beta = {})
+ValueId byTaps(RelevanceSite& site, const tape::WindowGeometry& windows, ValueId s, std::optional<double> beta = {})
 {
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
@@ -242,12 +193,12 @@ ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, ValueId s, 
     Extents pads(2 * axes + 4, 0);
     for (std::size_t i = 0; i < axes; ++i) {
         pads[i + 2] = windows.pads[i];
-        pads[axes + 4 + i] = windows.pads[axes + i];
+        pads[axes + 4 + i] = windows.pads[axes + i] + std::max<std::int64_t>(0, -windows.missing[i]);
     }
     const ValueId padded = steps.op("Pad", {x, steps.ints(pads), steps.scalar(std::numeric_limits<float>::lowest())});
-    RelevanceWindows bare = windows;
-    bare.pads.assign(2 * axes, 0);
-    const ValueId laid = steps.op("Conv", {padded, all}, bare.attributes(channels));
+    graph::Attributes bare = windows.attributes(channels);
+    bare["pads"] = Extents(2 * axes, 0);
+    const ValueId laid = steps.op("Conv", {padded, all}, std::move(bare));
     // [N, C·K, O…] → [N, C, K, -1]
     const ValueId apart = steps.op("Reshape", {laid, steps.ints({0, channels, taps, -1})});
     const auto winner = [&] {
@@ -261,7 +212,7 @@ ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, ValueId s, 
         beta ? steps.op("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
     const ValueId r = steps.op("Reshape", {s, steps.ints({0, channels, 1, -1})});
     const ValueId routed = steps.reshapeLike(steps.multiply(share, r), laid);
-    return windows.spreadBack(steps, routed, all, channels, x);
+    return windows.spreadBack(steps.emitter(), routed, all, channels, x);
 }
 
 /// With windows; else one window is what is reduced.
@@ -269,26 +220,17 @@ bool isPool(const RelevanceSite& site) { return site.node.op == "MaxPool"; }
 
 } // namespace
 
-base::Result<ValueId> backThroughAverage(RelevanceSite& site, ValueId s)
+RelevanceParts backToWinners(RelevanceSite& site, ValueId s)
 {
-    if (site.node.op == "GlobalAveragePool") {
-        return backThroughReduction(site, s);
+    if (isPool(site) && !site.usesTaps) {
+        return pulledBack(site, {s});
     }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    const ValueId each = site.steps.op("Div", {s, elementsPerWindow(site, windows)});
-    return windows.spreadBack(site.steps, each, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
-}
-
-base::Result<ValueId> backToWinners(RelevanceSite& site, ValueId s)
-{
     if (!isPool(site)) {
-        return toLargest(site, s);
+        RETRO_TRY(const ValueId part, toLargest(site, s));
+        return site.only(0, part);
     }
-    if (!site.usesTaps) {
-        return byScatter(site, s);
-    }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    return byTaps(site, windows, s);
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
+    return site.only(0, byTaps(site, windows, s));
 }
 
 base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
@@ -297,7 +239,7 @@ base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
         const Extents axes = summedAxes(site);
         return axes.empty() ? value : site.steps.sumOver(value, axes, keepsAxes(site));
     }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
     return site.steps.op("Conv", {value, onesPerChannel(site, windows)}, windows.attributes(site.shape(0)[1]));
 }
 
@@ -306,8 +248,9 @@ base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s)
     if (!isPool(site)) {
         return spread(site, s);
     }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    return windows.spreadBack(site.steps, s, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
+    return windows.spreadBack(site.steps.emitter(), s, onesPerChannel(site, windows), site.shape(0)[1],
+                              site.operands[0]);
 }
 
 base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s)
@@ -318,7 +261,7 @@ base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s)
     if (!isPool(site)) {
         return softmaxOverAxes(site, s);
     }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
     return byTaps(site, windows, s, site.form.beta);
 }
 

@@ -71,14 +71,17 @@ struct Normalised
     tensor::Shape shape;
     std::int64_t axis = -1;
 
-    explicit Normalised(const EmitSite& site) : shape(site.shape(0)), axis(site.integer("axis", -1))
+    explicit Normalised(const EmitSite& site)
+        : shape(site.shape(0)), axis(site.node.opset < 13 ? -1 : site.integer("axis", -1))
     {
         if (site.node.opset >= 13) {
             return;
         }
-        const std::int64_t given = site.integer("axis", 1);
-        const auto rank = static_cast<std::int64_t>(shape.size());
-        const auto at = shape.begin() + (given < 0 ? given + rank : given);
+        const std::size_t given = axisOf(site.integer("axis", 1), shape.size());
+        if (given + 1 == shape.size()) {
+            return;
+        }
+        const auto at = shape.begin() + static_cast<std::ptrdiff_t>(given);
         shape = {tensor::elementCount({shape.begin(), at}), tensor::elementCount({at, shape.end()})};
         axis = 1;
     }
@@ -91,6 +94,9 @@ struct Normalised
         return {shape == site.shape(0) ? part : site.emit.reshape(part, site.shape(0))};
     }
 };
+
+/// Nothing is reshaped.
+bool isOverOneAxis(const EmitSite& site) { return Normalised(site).shape == site.shape(0); }
 
 EmittedParts softmax(EmitSite& site)
 {
@@ -480,11 +486,11 @@ const EmitRules kReductionRules{
     {"ReduceSumSquare", knownAxes, reduceSquares},
     {"GlobalAveragePool", never, globalAverage},
     {"LayerNormalization", never, layerNormalization},
-    {"LogSoftmax", never, logSoftmax},
+    {"LogSoftmax", never, logSoftmax, kAllSlots, isOverOneAxis},
     {"ReduceMean", knownAxes, reduceMean},
     {"ReduceSum", knownAxes, reduceSum},
     {"SimplifiedLayerNormalization", never, rmsNormalization},
-    {"Softmax", never, softmax},
+    {"Softmax", never, softmax, kAllSlots, isOverOneAxis},
 };
 
 } // namespace retro::tape
