@@ -38,20 +38,19 @@ Result<ValueId> throughDeviation(RelevanceSite& site, ValueId s)
                                 "constant");
     }
     RelevanceSteps& steps = site.steps;
-    tape::Emitter& emit = steps.emitter();
     const auto rank = static_cast<std::int64_t>(site.shape(0).size());
     const auto first = static_cast<std::int64_t>(
         tape::axisOf(graph::intAttribute(site.node, "axis", -1), static_cast<std::size_t>(rank)));
     std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - first));
     std::iota(axes.begin(), axes.end(), first);
     const ValueId x = site.operands[0];
-    const ValueId centred = isCentred ? steps.subtract(x, emit.reduce("ReduceMean", x, axes)) : x;
-    const ValueId square = emit.reduce("ReduceMean", steps.multiply(centred, centred), axes);
+    const ValueId centred = isCentred ? steps.subtract(x, steps.reduce("ReduceMean", x, axes)) : x;
+    const ValueId square = steps.reduce("ReduceMean", steps.multiply(centred, centred), axes);
     const double epsilon = graph::floatAttribute(site.node, "epsilon", 1e-5);
-    const ValueId deviation = steps.op("Sqrt", {steps.add(square, steps.scalar(epsilon))});
+    const ValueId deviation = steps.node("Sqrt", {steps.add(square, steps.scalar(epsilon))});
     const ValueId scaled = site.has(1) ? steps.multiply(s, site.operands[1]) : s;
-    const ValueId g = steps.op("Div", {scaled, deviation});
-    return isCentred ? steps.subtract(g, emit.reduce("ReduceMean", g, axes)) : g;
+    const ValueId g = steps.node("Div", {scaled, deviation});
+    return isCentred ? steps.subtract(g, steps.reduce("ReduceMean", g, axes)) : g;
 }
 
 /// The axis of a softmax.
@@ -76,17 +75,17 @@ Result<ValueId> bySoftmaxTaylor(RelevanceSite& site)
     RETRO_TRY(const std::int64_t axis, axisOfSoftmax(site));
     const ValueId x = site.operands[0];
     const ValueId y = site.outputs[0];
-    const ValueId isShown = steps.op("Greater", {x, steps.scalar(kMasked)});
+    const ValueId isShown = steps.node("Greater", {x, steps.scalar(kMasked)});
     const ValueId zero = steps.scalar(0);
     ValueId g = site.relevance[0];
     if (site.form.divisor == Divisor::Result) {
         g = steps.quotient(steps.where(isShown, g, zero), steps.where(isShown, y, zero), site.form.options.stabiliser,
                            site.shape(0).size());
     }
-    const ValueId p = isLogarithm(site) ? steps.op("Exp", {y}) : y;
+    const ValueId p = isLogarithm(site) ? steps.node("Exp", {y}) : y;
     const ValueId total = steps.sumOver(g, {axis});
     const ValueId part = steps.multiply(steps.where(isShown, x, zero), steps.subtract(g, steps.multiply(p, total)));
-    return site.form.isCausal ? steps.op("Trilu", {part}, {{"upper", std::int64_t{0}}}) : part;
+    return site.form.isCausal ? steps.node("Trilu", {part}, {{"upper", std::int64_t{0}}}) : part;
 }
 
 /// R/b, and −(R/b)·a/b of the divisor.
@@ -99,7 +98,7 @@ std::vector<ValueId> backThroughQuotient(RelevanceSite& site, ValueId s)
             return site.toOperand(once, 0);
         }
         const ValueId again = steps.guardedQuotient(once, site.operands[1]);
-        return site.toOperand(steps.op("Neg", {steps.multiply(again, site.operands[0])}), 1);
+        return site.toOperand(steps.node("Neg", {steps.multiply(again, site.operands[0])}), 1);
     });
 }
 
@@ -128,8 +127,7 @@ RelevanceParts byGradient(RelevanceSite& site, std::vector<ValueId> s)
     case StructureKind::ElementWise:
         return pulledBackByElement(site, std::move(s));
     case StructureKind::Normalisation:
-        return site.only(0,
-                         steps.multiply(s[0], steps.constant(lrp::as<ops::Normalisation>(site.structure()).scale())));
+        return site.only(0, steps.multiply(s[0], steps.floats(lrp::as<ops::Normalisation>(site.structure()).scale())));
     case StructureKind::Reduction:
         return ofFirst(site, backThroughReduction(site, s[0]));
     case StructureKind::AveragePool:
@@ -177,18 +175,18 @@ ValueId weightOf(RelevanceSite& site, std::size_t slot)
         return x;
     case Weight::Magnitude: {
         if (site.form.way != Way::Same) {
-            return steps.op("Abs", {x});
+            return steps.node("Abs", {x});
         }
         const ValueId wide = steps.expandLike(x, site.outputs[0]);
         const bool isDivisor = slot == 1 && site.structure().kind() == StructureKind::Quotient;
-        return steps.op("Abs", {isDivisor ? steps.guardedQuotient(steps.scalar(1), wide) : wide});
+        return steps.node("Abs", {isDivisor ? steps.guardedQuotient(steps.scalar(1), wide) : wide});
     }
     case Weight::Slope:
         return steps.guardedQuotient(site.outputs[0], x);
     case Weight::Sigmoid:
-        return steps.op("Sigmoid", {steps.scaled(x, site.form.beta)});
+        return steps.node("Sigmoid", {steps.scaled(x, site.form.beta)});
     case Weight::Scaled:
-        return steps.multiply(x, steps.constant(lrp::as<ops::Normalisation>(site.structure()).scale()));
+        return steps.multiply(x, steps.floats(lrp::as<ops::Normalisation>(site.structure()).scale()));
     case Weight::One:
         break;
     }
@@ -209,7 +207,7 @@ Result<ValueId> sumOfWeights(RelevanceSite& site, const std::vector<ValueId>& we
         return site.structure().kind() == StructureKind::ShapeMap ? noForm(site) : sumOfWindows(site, sum);
     }
     const bool hasShift = site.form.weight == Weight::Scaled && site.form.options.bias != lrp::BiasPolicy::Zero;
-    return hasShift ? steps.add(sum, steps.constant(lrp::as<ops::Normalisation>(site.structure()).shift())) : sum;
+    return hasShift ? steps.add(sum, steps.floats(lrp::as<ops::Normalisation>(site.structure()).shift())) : sum;
 }
 
 /// What arrived, as the form divides it; per output.

@@ -48,7 +48,7 @@ public:
     [[nodiscard]] ValueId x() const { return m_site->operands[slot()]; }
     [[nodiscard]] bool hasBias() const { return m_map->hasBias(); }
     /// Broadcastable to the result.
-    ValueId bias(WeightVariant variant) { return m_site->steps.constant(m_map->bias(variant)); }
+    ValueId bias(WeightVariant variant) { return m_site->steps.floats(m_map->bias(variant)); }
 
     ValueId apply(ValueId x, WeightVariant variant)
     {
@@ -57,7 +57,7 @@ public:
         attributes.erase("alpha"); // of Gemm: the weight has it
         attributes.erase("beta");
         const ValueId w = weight(variant);
-        return m_site->steps.op(node.op, slot() == 0 ? std::vector{x, w} : std::vector{w, x}, std::move(attributes));
+        return m_site->steps.node(node.op, slot() == 0 ? std::vector{x, w} : std::vector{w, x}, std::move(attributes));
     }
 
     /// By the reverse rule of the operator with changed weights.
@@ -119,7 +119,7 @@ private:
             made = steps.multiply(w, w);
             break;
         case WeightPart::Ones:
-            made = steps.filled(steps.ints(m_site->shape(weightSlot())), 1);
+            made = steps.filledBy(steps.ints(m_site->shape(weightSlot())), 1);
             break;
         }
         m_weights[variant] = made;
@@ -199,7 +199,7 @@ private:
         if (bounds.size() > 1) {
             shape[1] = static_cast<std::int64_t>(bounds.size());
         }
-        return m_steps.constant(tensor::Tensor::of<double>(shape, bounds));
+        return m_steps.floats(tensor::Tensor::of<double>(shape, bounds));
     }
 
     ValueId sum(const std::vector<Term>& terms)
@@ -247,8 +247,8 @@ private:
     {
         const ValueId rest = m_steps.subtract(relevance, m_steps.multiply(s, own));
         const ValueId count = m_map.apply(m_steps.filledLike(m_map.x(), 1), kOnes);
-        const ValueId isNot = m_steps.op("Equal", {s, m_steps.scalar(0)});
-        const ValueId isOwed = m_steps.op("And", {m_steps.isPositive(count), m_steps.op("Not", {isNot})});
+        const ValueId isNot = m_steps.node("Equal", {s, m_steps.scalar(0)});
+        const ValueId isOwed = m_steps.node("And", {m_steps.isPositive(count), m_steps.node("Not", {isNot})});
         const ValueId kept = m_steps.where(isOwed, rest, m_steps.scalar(0));
         const ValueId each = m_steps.guardedQuotient(kept, count);
         return m_map.pullback(m_steps.scaled(each, share.options.biasFactor), kOnes);

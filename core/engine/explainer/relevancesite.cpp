@@ -91,7 +91,7 @@ bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count,
         const std::array seen{&graphs[0]->value(id).constant, &graphs[1]->value(id).constant,
                               &graphs[2]->value(id).constant};
         const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-        copy[i] = isOne ? steps.emitter().constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
+        copy[i] = isOne ? steps.constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
         if (!copy[i].isValid()) {
             return false;
         }
@@ -127,7 +127,7 @@ Result<void> SampleBindings::bind()
 ValueId SampleBindings::count(RelevanceSteps& steps)
 {
     if (!m_count.isValid()) {
-        m_count = steps.op("Gather", {steps.shapeOf(m_samples), steps.ints({0})});
+        m_count = steps.node("Gather", {steps.shapeOf(m_samples), steps.ints({0})});
     }
     return m_count;
 }
@@ -136,7 +136,7 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
                                                    const std::vector<tensor::DType>& types, const Write& write)
 {
     RETRO_CHECK(bind());
-    const std::int64_t opset = steps.emitter().opset();
+    const std::int64_t opset = steps.opset();
     RETRO_TRY(const WrittenGraph written, writtenFor(m_model, steps, opset, types, write));
     RETRO_TRY(const WrittenGraph second, writtenFor(*m_more[0], steps, opset, types, write));
     RETRO_TRY(const WrittenGraph third, writtenFor(*m_more[1], steps, opset, types, write));
@@ -156,8 +156,7 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
     for (const graph::Node& node : written.graph.nodes()) {
         std::vector<ValueId> inputs;
         std::ranges::transform(node.inputs, std::back_inserter(inputs), mapped);
-        const std::vector<ValueId> made =
-            steps.emitter().node(node.op, std::move(inputs), node.attributes, node.outputs.size());
+        const std::vector<ValueId> made = steps.node(node.op, std::move(inputs), node.attributes, node.outputs.size());
         for (std::size_t k = 0; k < made.size(); ++k) {
             copy[node.outputs[k].index()] = made[k];
         }
@@ -398,7 +397,7 @@ RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> ups
 {
     RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
     tape::EmitValues values = valuesFor(site, std::move(upstream), *rule);
-    RETRO_TRY(std::vector<ValueId> parts, written(site, *rule, site.steps.emitter(), site.model, std::move(values)));
+    RETRO_TRY(std::vector<ValueId> parts, written(site, *rule, site.steps, site.model, std::move(values)));
     return withZeros(site, std::move(parts));
 }
 
@@ -408,7 +407,7 @@ RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
         return pulledBackByElement(site, std::move(upstream));
     }
     RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
-    const tape::EmitSite at(site.steps.emitter(), site.model, site.node, valuesFor(site, upstream, *rule));
+    const tape::EmitSite at(site.steps, site.model, site.node, valuesFor(site, upstream, *rule));
     if (rule->takesFree != nullptr && rule->refusal(at).empty() && rule->takesFree(at)) {
         return pulledBackByElement(site, std::move(upstream));
     }
@@ -432,10 +431,9 @@ Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
     const auto kept =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(count))));
     RelevanceSteps& steps = site.steps;
-    const ValueId flat = steps.op("Reshape", {site.relevance[k], steps.ints({0, -1})});
-    const std::vector<ValueId> top =
-        steps.emitter().node("TopK", {flat, steps.ints({kept})}, {{"axis", std::int64_t{1}}}, 2);
-    const ValueId only = steps.emitter().scatter(steps.filledLike(flat, 0), top[1], top[0], 1);
+    const ValueId flat = steps.node("Reshape", {site.relevance[k], steps.ints({0, -1})});
+    const std::vector<ValueId> top = steps.node("TopK", {flat, steps.ints({kept})}, {{"axis", std::int64_t{1}}}, 2);
+    const ValueId only = steps.scatter(steps.filledLike(flat, 0), top[1], top[0], 1);
     return steps.reshapeLike(only, site.relevance[k]);
 }
 

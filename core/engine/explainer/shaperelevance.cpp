@@ -53,8 +53,8 @@ RelevanceParts gathered(RelevanceSite& site, ValueId r)
     Extents after(rank, 0);
     before[at] = place;
     after[at] = extent - place - 1;
-    const ValueId row = indexRank == 0 ? steps.op("Unsqueeze", {r, steps.ints({axis})}) : r;
-    parts[0] = steps.emitter().pad(row, before, after);
+    const ValueId row = indexRank == 0 ? steps.node("Unsqueeze", {r, steps.ints({axis})}) : r;
+    parts[0] = steps.pad(row, before, after);
     return parts;
 }
 

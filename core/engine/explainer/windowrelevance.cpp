@@ -48,7 +48,7 @@ bool keepsAxes(const RelevanceSite& site)
 /// The result with the axes that it lost.
 ValueId withAxes(RelevanceSite& site, ValueId value, const Extents& axes)
 {
-    return keepsAxes(site) || axes.empty() ? value : site.steps.op("Unsqueeze", {value, site.steps.ints(axes)});
+    return keepsAxes(site) || axes.empty() ? value : site.steps.node("Unsqueeze", {value, site.steps.ints(axes)});
 }
 
 /// How many elements are added, as a number.
@@ -68,9 +68,9 @@ ValueId summedCount(RelevanceSite& site, const Extents& axes)
     if (free.empty()) {
         return steps.scalar(known);
     }
-    const ValueId extents = steps.op("Gather", {steps.shapeOf(site.operands[0]), steps.ints(free)});
+    const ValueId extents = steps.node("Gather", {steps.shapeOf(site.operands[0]), steps.ints(free)});
     graph::Attributes whole{{"keepdims", std::int64_t{0}}};
-    return steps.scaled(steps.op("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
+    return steps.scaled(steps.node("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
 }
 
 /// Repeated to all that one result was made of.
@@ -82,7 +82,7 @@ ValueId spread(RelevanceSite& site, ValueId value)
 /// Divided by how many elements one result was made of.
 ValueId perElement(RelevanceSite& site, ValueId value)
 {
-    return site.steps.op("Div", {value, summedCount(site, summedAxes(site))});
+    return site.steps.node("Div", {value, summedCount(site, summedAxes(site))});
 }
 
 /// True where the smallest element wins.
@@ -101,8 +101,8 @@ base::Result<ValueId> softmaxOverAxes(RelevanceSite& site, ValueId s)
         return noForm(site);
     }
     const ValueId above = steps.subtract(site.operands[0], withAxes(site, site.outputs[0], axes));
-    const ValueId weights = steps.op("Exp", {steps.scaled(above, (isOfSmallest(site) ? -1 : 1) * site.form.beta)});
-    const ValueId each = steps.op("Div", {withAxes(site, s, axes), steps.sumOver(weights, axes, true)});
+    const ValueId weights = steps.node("Exp", {steps.scaled(above, (isOfSmallest(site) ? -1 : 1) * site.form.beta)});
+    const ValueId each = steps.node("Div", {withAxes(site, s, axes), steps.sumOver(weights, axes, true)});
     return steps.multiply(weights, each);
 }
 
@@ -123,13 +123,13 @@ ValueId onesPerChannel(RelevanceSite& site, const tape::WindowGeometry& windows)
 {
     Extents shape{site.shape(0)[1], 1};
     shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
-    return site.steps.filled(site.steps.ints(shape), 1);
+    return site.steps.filledBy(site.steps.ints(shape), 1);
 }
 
 /// Of a MaxPool.
 base::Result<tape::WindowGeometry> poolWindows(const RelevanceSite& site)
 {
-    const tape::EmitSite at(site.steps.emitter(), site.model, site.node, valuesFor(site, site.relevance));
+    const tape::EmitSite at(site.steps, site.model, site.node, valuesFor(site, site.relevance));
     tape::WindowGeometry windows(at, at.integers("kernel_shape", {}), site.shape(0), site.outputShape());
     if (at.hasFree(0, 1) || !windows.refusal(at).empty()) {
         return needsExtents(site);
@@ -159,12 +159,12 @@ base::Result<ValueId> toLargest(RelevanceSite& site, ValueId s)
         folded.push_back(-1);
         Extents single = kept;
         single.push_back(1);
-        flat = steps.op("Reshape", {x, steps.ints(folded)});
-        arrived = steps.op("Reshape", {arrived, steps.ints(single)});
+        flat = steps.node("Reshape", {x, steps.ints(folded)});
+        arrived = steps.node("Reshape", {arrived, steps.ints(single)});
     }
     const ValueId place =
-        steps.op(isOfSmallest(site) ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
-    const ValueId routed = steps.emitter().scatter(steps.filledLike(flat, 0), place, arrived, axis);
+        steps.node(isOfSmallest(site) ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
+    const ValueId routed = steps.scatter(steps.filledLike(flat, 0), place, arrived, axis);
     return axes.size() > 1 ? steps.reshapeLike(routed, x) : routed;
 }
 
@@ -184,10 +184,10 @@ ValueId byTaps(RelevanceSite& site, const tape::WindowGeometry& windows, ValueId
     for (std::int64_t k = 0; k < taps; ++k) {
         ones[static_cast<std::size_t>(k * taps + k)] = 1;
     }
-    const ValueId kernels = steps.constant(tensor::Tensor::of<double>(shape, ones));
+    const ValueId kernels = steps.floats(tensor::Tensor::of<double>(shape, ones));
     Extents repeats(shape.size(), 1);
     repeats[0] = channels;
-    const ValueId all = steps.op("Tile", {kernels, steps.ints(repeats)});
+    const ValueId all = steps.node("Tile", {kernels, steps.ints(repeats)});
     // What lies outside must win nowhere: zeros of the padding of a convolution could.
     const std::size_t axes = windows.axes();
     Extents pads(2 * axes + 4, 0);
@@ -195,24 +195,24 @@ ValueId byTaps(RelevanceSite& site, const tape::WindowGeometry& windows, ValueId
         pads[i + 2] = windows.pads[i];
         pads[axes + 4 + i] = windows.pads[axes + i] + std::max<std::int64_t>(0, -windows.missing[i]);
     }
-    const ValueId padded = steps.op("Pad", {x, steps.ints(pads), steps.scalar(std::numeric_limits<float>::lowest())});
+    const ValueId padded = steps.node("Pad", {x, steps.ints(pads), steps.scalar(std::numeric_limits<float>::lowest())});
     graph::Attributes bare = windows.attributes(channels);
     bare["pads"] = Extents(2 * axes, 0);
-    const ValueId laid = steps.op("Conv", {padded, all}, std::move(bare));
+    const ValueId laid = steps.node("Conv", {padded, all}, std::move(bare));
     // [N, C·K, O…] → [N, C, K, -1]
-    const ValueId apart = steps.op("Reshape", {laid, steps.ints({0, channels, taps, -1})});
+    const ValueId apart = steps.node("Reshape", {laid, steps.ints({0, channels, taps, -1})});
     const auto winner = [&] {
-        const ValueId place = steps.op("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
+        const ValueId place = steps.node("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
         Extents numbers(static_cast<std::size_t>(taps));
         std::iota(numbers.begin(), numbers.end(), 0);
-        const ValueId column = steps.op("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
-        return steps.asFloat(steps.op("Equal", {place, column}));
+        const ValueId column = steps.node("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
+        return steps.asFloat(steps.node("Equal", {place, column}));
     };
     const ValueId share =
-        beta ? steps.op("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
-    const ValueId r = steps.op("Reshape", {s, steps.ints({0, channels, 1, -1})});
+        beta ? steps.node("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
+    const ValueId r = steps.node("Reshape", {s, steps.ints({0, channels, 1, -1})});
     const ValueId routed = steps.reshapeLike(steps.multiply(share, r), laid);
-    return windows.spreadBack(steps.emitter(), routed, all, channels, x);
+    return windows.spreadBack(steps, routed, all, channels, x);
 }
 
 /// With windows; else one window is what is reduced.
@@ -240,7 +240,7 @@ base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
         return axes.empty() ? value : site.steps.sumOver(value, axes, keepsAxes(site));
     }
     RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
-    return site.steps.op("Conv", {value, onesPerChannel(site, windows)}, windows.attributes(site.shape(0)[1]));
+    return site.steps.node("Conv", {value, onesPerChannel(site, windows)}, windows.attributes(site.shape(0)[1]));
 }
 
 base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s)
@@ -249,8 +249,7 @@ base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s)
         return spread(site, s);
     }
     RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
-    return windows.spreadBack(site.steps.emitter(), s, onesPerChannel(site, windows), site.shape(0)[1],
-                              site.operands[0]);
+    return windows.spreadBack(site.steps, s, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
 }
 
 base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s)
