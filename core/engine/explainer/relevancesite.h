@@ -112,8 +112,6 @@ struct RelevanceSite
     [[nodiscard]] std::vector<std::int64_t> known(std::size_t slot) const;
     /// What a part is where nothing is handed on.
     ValueId zeros(std::size_t slot) { return steps.filledLike(operands[slot], 0); }
-    /// The one part for `slot`, zeros for the other tracked slots.
-    std::vector<ValueId> only(std::size_t slot, ValueId part);
     /// In the shape of an operand, what was broadcast added up.
     ValueId toOperand(ValueId value, std::size_t slot) { return steps.sumTo(value, outputShape(), shape(slot)); }
     /// `part`(slot) for each slot that takes relevance.
@@ -127,6 +125,11 @@ struct RelevanceSite
             }
         }
         return parts;
+    }
+    /// The one part for `slot`, zeros for the other tracked slots.
+    std::vector<ValueId> only(std::size_t slot, ValueId part)
+    {
+        return forTracked([&](std::size_t i) { return i == slot ? part : zeros(i); });
     }
 };
 
