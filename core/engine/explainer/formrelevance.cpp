@@ -128,11 +128,6 @@ RelevanceParts byGradient(RelevanceSite& site, std::vector<ValueId> s)
         return pulledBackByElement(site, std::move(s));
     case StructureKind::Normalisation:
         return site.only(0, steps.multiply(s[0], steps.floats(lrp::as<ops::Normalisation>(site.structure()).scale())));
-    case StructureKind::Reduction:
-        return ofFirst(site, backThroughReduction(site, s[0]));
-    case StructureKind::AveragePool:
-        return site.node.op == "GlobalAveragePool" ? ofFirst(site, backThroughReduction(site, s[0]))
-                                                   : pulledBack(site, {s[0]});
     case StructureKind::MaxPool:
         return backToWinners(site, s[0]);
     case StructureKind::ShapeMap:

@@ -157,9 +157,8 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 /// The ways back of lrp::Way, by kind of structure; `s` arrives at the result. relevancegraphtest holds them equal to
 /// those of the engine, node by node.
 [[nodiscard]] RelevanceParts backThroughShapeMap(RelevanceSite& site, std::vector<ValueId> s);
-[[nodiscard]] base::Result<ValueId> backThroughReduction(RelevanceSite& site, ValueId s);
 [[nodiscard]] RelevanceParts backToWinners(RelevanceSite& site, ValueId s);
-[[nodiscard]] base::Result<ValueId> inEqualParts(RelevanceSite& site, ValueId s);
+[[nodiscard]] ValueId inEqualParts(RelevanceSite& site, ValueId s);
 [[nodiscard]] base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s);
 [[nodiscard]] base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s);
 /// Σ of a value of the operand's shape over each window.

@@ -3,6 +3,7 @@
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
 #include "core/ops/windowsums.h"
+#include "core/tape/gradientgraph/reducedaxes.h"
 #include "core/tape/gradientgraph/windowgeometry.h"
 
 #include <algorithm>
@@ -18,102 +19,36 @@ namespace
 
 using Extents = std::vector<std::int64_t>;
 
-/// The axes that a node sums over, counted from the start; ascending.
-Extents summedAxes(const RelevanceSite& site)
+/// What a reverse rule would be given.
+tape::EmitSite emitSite(const RelevanceSite& site)
 {
-    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
-    Extents axes = site.known(1);
-    if (axes.empty()) {
-        axes = graph::attributeOr<Extents>(site.node, "axes", {});
-    }
-    if (site.node.op.starts_with("Global")) {
-        axes.resize(static_cast<std::size_t>(rank - 2));
-        std::iota(axes.begin(), axes.end(), 2);
-    } else if (axes.empty() && graph::intAttribute(site.node, "noop_with_empty_axes", 0) == 0) {
-        axes.resize(static_cast<std::size_t>(rank));
-        std::iota(axes.begin(), axes.end(), 0);
-    }
-    for (std::int64_t& axis : axes) {
-        axis += axis < 0 ? rank : 0;
-    }
-    std::ranges::sort(axes);
-    return axes;
-}
-
-bool keepsAxes(const RelevanceSite& site)
-{
-    return site.node.op.starts_with("Global") || graph::intAttribute(site.node, "keepdims", 1) != 0;
-}
-
-/// The result with the axes that it lost.
-ValueId withAxes(RelevanceSite& site, ValueId value, const Extents& axes)
-{
-    return keepsAxes(site) || axes.empty() ? value : site.steps.node("Unsqueeze", {value, site.steps.ints(axes)});
-}
-
-/// How many elements are added, as a number.
-ValueId summedCount(RelevanceSite& site, const Extents& axes)
-{
-    RelevanceSteps& steps = site.steps;
-    double known = 1;
-    Extents free;
-    for (const std::int64_t axis : axes) {
-        const auto at = static_cast<std::size_t>(axis);
-        if (site.freeAxes.isFree(site.node.inputs[0], at)) {
-            free.push_back(axis);
-        } else {
-            known *= static_cast<double>(site.shape(0)[at]);
-        }
-    }
-    if (free.empty()) {
-        return steps.scalar(known);
-    }
-    const ValueId extents = steps.node("Gather", {steps.shapeOf(site.operands[0]), steps.ints(free)});
-    graph::Attributes whole{{"keepdims", std::int64_t{0}}};
-    return steps.scaled(steps.node("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
-}
-
-/// Repeated to all that one result was made of.
-ValueId spread(RelevanceSite& site, ValueId value)
-{
-    return site.steps.expandLike(withAxes(site, value, summedAxes(site)), site.operands[0]);
-}
-
-/// Divided by how many elements one result was made of.
-ValueId perElement(RelevanceSite& site, ValueId value)
-{
-    return site.steps.node("Div", {value, summedCount(site, summedAxes(site))});
-}
-
-/// True where the smallest element wins.
-bool isOfSmallest(const RelevanceSite& site)
-{
-    const ops::WindowSums* windows = ops::windowsOf(site.structure());
-    return windows != nullptr && windows->smallestWins();
+    return {site.steps, site.model, site.node, valuesFor(site, site.relevance)};
 }
 
 /// R·softmax(±βx) over the axes; the extreme of them is the result, so that no exponential is large.
 base::Result<ValueId> softmaxOverAxes(RelevanceSite& site, ValueId s)
 {
     RelevanceSteps& steps = site.steps;
-    const Extents axes = summedAxes(site);
-    if (axes.empty()) {
+    tape::EmitSite at = emitSite(site);
+    const tape::ReducedAxes reduced(at);
+    if (reduced.axes().empty()) {
         return noForm(site);
     }
-    const ValueId above = steps.subtract(site.operands[0], withAxes(site, site.outputs[0], axes));
-    const ValueId weights = steps.node("Exp", {steps.scaled(above, (isOfSmallest(site) ? -1 : 1) * site.form.beta)});
-    const ValueId each = steps.node("Div", {withAxes(site, s, axes), steps.sumOver(weights, axes, true)});
+    const bool isOfSmallest = ops::windowsOf(site.structure())->smallestWins();
+    const ValueId above = steps.subtract(site.operands[0], reduced.widened(site.outputs[0]));
+    const ValueId weights = steps.node("Exp", {steps.scaled(above, (isOfSmallest ? -1 : 1) * site.form.beta)});
+    const ValueId each = steps.node("Div", {reduced.widened(s), steps.sumOver(weights, reduced.axes(), true)});
     return steps.multiply(weights, each);
 }
 
 } // namespace
 
-base::Result<ValueId> backThroughReduction(RelevanceSite& site, ValueId s)
+ValueId inEqualParts(RelevanceSite& site, ValueId s)
 {
-    return spread(site, site.node.op != "ReduceSum" ? perElement(site, s) : s);
+    tape::EmitSite at = emitSite(site);
+    const tape::ReducedAxes reduced(at);
+    return reduced.spread(reduced.perElement(s));
 }
-
-base::Result<ValueId> inEqualParts(RelevanceSite& site, ValueId s) { return spread(site, perElement(site, s)); }
 
 namespace
 {
@@ -129,43 +64,12 @@ ValueId onesPerChannel(RelevanceSite& site, const tape::WindowGeometry& windows)
 /// Of a MaxPool.
 base::Result<tape::WindowGeometry> poolWindows(const RelevanceSite& site)
 {
-    const tape::EmitSite at(site.steps, site.model, site.node, valuesFor(site, site.relevance));
+    const tape::EmitSite at = emitSite(site);
     tape::WindowGeometry windows(at, at.integers("kernel_shape", {}), site.shape(0), site.outputShape());
     if (at.hasFree(0, 1) || !windows.refusal(at).empty()) {
         return needsExtents(site);
     }
     return windows;
-}
-
-/// Of each sample and channel (or along one axis), the place of the largest element takes all.
-base::Result<ValueId> toLargest(RelevanceSite& site, ValueId s)
-{
-    RelevanceSteps& steps = site.steps;
-    const ValueId x = site.operands[0];
-    const Extents axes = summedAxes(site);
-    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
-    // Axes that are not the last ones, one behind the other, would be put in another order.
-    const bool areLast = !axes.empty() && axes.back() == rank - 1 &&
-                         axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
-    if (axes.size() != 1 && !areLast) {
-        return notWritten(site, "it is over several axes that are not the last ones; reduce them one by one");
-    }
-    ValueId flat = x;
-    ValueId arrived = withAxes(site, s, axes);
-    std::int64_t axis = axes.front();
-    if (axes.size() > 1) {
-        const Extents kept(static_cast<std::size_t>(axis), 0);
-        Extents folded = kept;
-        folded.push_back(-1);
-        Extents single = kept;
-        single.push_back(1);
-        flat = steps.node("Reshape", {x, steps.ints(folded)});
-        arrived = steps.node("Reshape", {arrived, steps.ints(single)});
-    }
-    const ValueId place =
-        steps.node(isOfSmallest(site) ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
-    const ValueId routed = steps.scatter(steps.filledLike(flat, 0), place, arrived, axis);
-    return axes.size() > 1 ? steps.reshapeLike(routed, x) : routed;
 }
 
 /// By one convolution that lays the elements of each window behind each other, and its transposed map: all to the
@@ -222,12 +126,8 @@ bool isPool(const RelevanceSite& site) { return site.node.op == "MaxPool"; }
 
 RelevanceParts backToWinners(RelevanceSite& site, ValueId s)
 {
-    if (isPool(site) && !site.usesTaps) {
+    if (!isPool(site) || !site.usesTaps) {
         return pulledBack(site, {s});
-    }
-    if (!isPool(site)) {
-        RETRO_TRY(const ValueId part, toLargest(site, s));
-        return site.only(0, part);
     }
     RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
     return site.only(0, byTaps(site, windows, s));
@@ -236,8 +136,9 @@ RelevanceParts backToWinners(RelevanceSite& site, ValueId s)
 base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
 {
     if (!isPool(site)) {
-        const Extents axes = summedAxes(site);
-        return axes.empty() ? value : site.steps.sumOver(value, axes, keepsAxes(site));
+        tape::EmitSite at = emitSite(site);
+        const tape::ReducedAxes reduced(at);
+        return reduced.axes().empty() ? value : site.steps.sumOver(value, reduced.axes(), reduced.keepsAxes());
     }
     RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
     return site.steps.node("Conv", {value, onesPerChannel(site, windows)}, windows.attributes(site.shape(0)[1]));
@@ -246,7 +147,8 @@ base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
 base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s)
 {
     if (!isPool(site)) {
-        return spread(site, s);
+        tape::EmitSite at = emitSite(site);
+        return tape::ReducedAxes(at).spread(s);
     }
     RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
     return windows.spreadBack(site.steps, s, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
