@@ -105,15 +105,19 @@ ValueId WindowGeometry::spreadBack(Emitter& emit, ValueId value, ValueId weight,
     std::fill(begins.begin() + static_cast<std::ptrdiff_t>(axes()), begins.end(), 0);
     all["pads"] = begins;
     const ValueId whole = emit.node("ConvTranspose", {value, weight}, std::move(all));
-    return cutTo(emit, emit.pad(whole, WindowInts(axes() + 2, 0), after), like);
+    return cutTo(emit, emit.pad(whole, WindowInts(axes() + 2, 0), after), image, like);
 }
 
-ValueId WindowGeometry::cutTo(Emitter& emit, ValueId value, ValueId like) const
+ValueId WindowGeometry::cutTo(Emitter& emit, ValueId value, const WindowInts& extents, ValueId like) const
 {
     WindowInts spatial(axes());
     std::iota(spatial.begin(), spatial.end(), 2);
+    const WindowInts starts(axes(), 0);
+    if (!hasFree) {
+        return emit.slice(value, starts, extents, spatial);
+    }
     const ValueId ends = emit.slice(emit.node("Shape", {like}), {2}, {static_cast<std::int64_t>(axes()) + 2}, {0});
-    return emit.node("Slice", {value, emit.ints(WindowInts(axes(), 0)), ends, emit.ints(spatial)});
+    return emit.node("Slice", {value, emit.ints(starts), ends, emit.ints(spatial)});
 }
 
 bool WindowGeometry::canTurn() const

@@ -42,8 +42,9 @@ struct WindowGeometry
                                    std::int64_t group) const;
     /// True where every stride is 1, and no padding is wider than the kernel reaches. Also right for free extents.
     [[nodiscard]] bool canTurn() const;
-    /// `value` cut off behind the extents of `like`, along the axes that windows run over.
-    [[nodiscard]] ValueId cutTo(Emitter& emit, ValueId value, ValueId like) const;
+    /// `value` cut off behind these extents along the axes that windows run over; free ones are those of `like`.
+    [[nodiscard]] ValueId cutTo(Emitter& emit, ValueId value, const std::vector<std::int64_t>& extents,
+                                ValueId like) const;
     /// How many taps of a window lie within the image, or within its padding, along one axis.
     [[nodiscard]] std::int64_t countOf(std::size_t axis, std::int64_t window, bool withPadding) const;
     /// Per window how many elements an average divides by: those of the image, or with its padding. The shape is

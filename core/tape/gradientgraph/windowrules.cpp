@@ -62,12 +62,8 @@ EmittedParts transposedConvolution(EmitSite& site)
     if (site.wants(0)) {
         // What output_padding adds at the end may hold one more window: it is cut off.
         const ValueId whole = site.emit.node("Conv", {site.up(), site.operands[1]}, geometry.attributes(group));
-        WindowExtents spatial(geometry.axes());
-        std::iota(spatial.begin(), spatial.end(), 2);
-        const bool isExact = geometry.windows == geometry.windowsThatFit();
-        parts[0] = geometry.hasFree ? geometry.cutTo(site.emit, whole, site.operands[0])
-                   : isExact        ? whole
-                             : site.emit.slice(whole, WindowExtents(geometry.axes(), 0), geometry.windows, spatial);
+        const bool isExact = !geometry.hasFree && geometry.windows == geometry.windowsThatFit();
+        parts[0] = isExact ? whole : geometry.cutTo(site.emit, whole, geometry.windows, site.operands[0]);
     }
     if (site.wants(1)) {
         parts[1] =
