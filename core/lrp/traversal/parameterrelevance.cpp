@@ -3,7 +3,6 @@
 
 #include "core/lrp/rules/gradientparts.h"
 #include "core/lrp/rules/nodeform.h"
-#include "core/lrp/rules/openedoperator.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/rules/wherearrived.h"
 #include "core/lrp/traversal/parametersink.h"
@@ -31,6 +30,26 @@ using ops::StructureKind;
 
 namespace
 {
+
+/// The operator of `node`, which stands in the graph of `model` as `id` (or is that node with fewer operands), bound as
+/// if its constant operands in the slots `open` were computed: then it knows its gradient by them. Errors (Input): the
+/// operator has no such form.
+base::Result<std::unique_ptr<ops::BoundOperator>>
+openedOperator(const execute::BoundModel& model, NodeId id, const graph::Node& node, std::span<const std::size_t> open)
+{
+    std::vector<ops::TensorType> types(node.inputs.size());
+    std::vector<tensor::Tensor> constants(node.inputs.size());
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot].isValid()) {
+            types[slot] = model.typeOf(node.inputs[slot]);
+            const bool isOpen = std::ranges::find(open, slot) != open.end();
+            constants[slot] = isOpen ? tensor::Tensor() : model.constant(node.inputs[slot]);
+        }
+    }
+    const std::vector<tensor::DType> numbers = model.operandNumbers(id);
+    return ops::bind(
+        {model.graph(), id, node, types, constants, execute::dtypeOf(model.precision()), nullptr, numbers});
+}
 
 /// Adds up what a rule tells of the weights and the bias of one linear map.
 class LinearParameters final : public ParameterSink
