@@ -450,19 +450,20 @@ RelevanceParts relevanceParts(RelevanceSite& site)
         }
     }
     const std::optional<lrp::NodeForm> form = site.rule.form(site.model.op(site.id), site.tracked);
-    if (form) {
-        site.form = *form;
-        return relevanceByForm(site);
-    }
-    switch (site.structure().kind()) {
-    case StructureKind::TableLookup:
+    const bool handsOn = !form || form->way != lrp::Way::Nowhere;
+    const StructureKind kind = site.structure().kind();
+    if (handsOn && kind == StructureKind::TableLookup) {
         return notWritten(site, "a table of comparisons is no operator of the standard");
-    case StructureKind::Composed:
+    }
+    if (handsOn && kind == StructureKind::Composed) {
         return notWritten(site, "the operator does many steps in one; give the inputs shapes by --shape so that it is "
                                 "written out");
-    default:
+    }
+    if (!form) {
         return noForm(site);
     }
+    site.form = *form;
+    return relevanceByForm(site);
 }
 
 } // namespace retro::engine
