@@ -52,6 +52,7 @@ struct NodeSite
     std::span<const std::uint8_t> tracked; ///< per operand slot
 
     [[nodiscard]] ops::StructureKind kind() const { return op.structure().kind(); }
+    /// Its structure is of one of these kinds.
     [[nodiscard]] bool isAny(std::initializer_list<ops::StructureKind> kinds) const
     {
         return std::ranges::find(kinds, kind()) != kinds.end();
@@ -76,6 +77,7 @@ struct NodeForm
     double beta = 0;
     const LinearForm* linear = nullptr; ///< at a linear map: this, and nothing of the above
 
+    /// What the part of an operand is multiplied by.
     [[nodiscard]] double factor(std::size_t slot) const { return factors.empty() ? 1 : factors[slot]; }
     /// Nothing but Jᵀ, and a number.
     [[nodiscard]] bool isGradient() const { return way == Way::Gradient && divisor == Divisor::None && !linear; }
