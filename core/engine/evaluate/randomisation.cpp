@@ -2,7 +2,7 @@
 #include "core/engine/evaluate/randomisation.h"
 
 #include "core/engine/evaluate/draws.h"
-#include "core/graph/graphbuilder.h"
+#include "core/engine/model/changedgraph.h"
 #include "core/rewrite/rewrite.h"
 
 #include <algorithm>
@@ -103,39 +103,6 @@ Tensor shuffled(const Tensor& weight, std::uint64_t seed)
     return Tensor::of<double>(weight.shape(), values).to(weight.dtype());
 }
 
-// The value as it is, but for the constant.
-void addValue(const graph::Value& value, const Tensor& replaced, graph::GraphBuilder& builder)
-{
-    switch (value.kind) {
-    case graph::ValueKind::Input:
-        static_cast<void>(builder.addInput(value.name, value.dtype, value.shape));
-        break;
-    case graph::ValueKind::Constant:
-        static_cast<void>(builder.addConstant(value.name, replaced.isValid() ? replaced : value.constant));
-        break;
-    case graph::ValueKind::Result:
-        builder.declare(builder.addResult(value.name), value.dtype, value.shape);
-        break;
-    }
-}
-
-// The same graph with other constants, by ValueId; ids stay as they are.
-Result<graph::Graph> withConstants(const graph::Graph& graph, const std::vector<Tensor>& replaced)
-{
-    graph::GraphBuilder builder(graph.name());
-    builder.setOpsets(graph);
-    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        addValue(graph.value(ValueId(i)), replaced[i], builder);
-    }
-    for (const graph::Node& node : graph.nodes()) {
-        builder.addNode(node);
-    }
-    for (const ValueId output : graph.outputs()) {
-        builder.addOutput(output);
-    }
-    return std::move(builder).build();
-}
-
 } // namespace
 
 Similarity similarity(const tensor::Tensor& a, const tensor::Tensor& b)
@@ -157,17 +124,16 @@ std::vector<std::string> shufflableLayers(const LoadedModel& model)
 Result<LoadedModelPointer> withShuffledLayers(const LoadedModel& model, std::size_t layers, std::uint64_t seed)
 {
     const graph::Graph& graph = *model.rewritten.before;
-    std::vector<Tensor> replaced(graph.valueCount());
+    GraphChanges changes;
     const std::vector<Layer> all = layersOf(graph);
     for (std::size_t i = 0; i < std::min(layers, all.size()); ++i) {
         for (const ValueId weight : all[i].weights) {
-            replaced[weight.index()] = shuffled(graph.value(weight).constant, seed + weight.index());
+            changes.constants[weight] = shuffled(graph.value(weight).constant, seed + weight.index());
         }
     }
-    RETRO_TRY(graph::Graph changed, withConstants(graph, replaced));
+    RETRO_TRY(const auto changed, changedGraph(graph, changes));
     auto result = std::make_shared<LoadedModel>(model);
-    RETRO_TRY(result->rewritten,
-              rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(changed)), model.rewritten.options));
+    RETRO_TRY(result->rewritten, rewrite::rewrite(changed, model.rewritten.options));
     return LoadedModelPointer(std::move(result));
 }
 

@@ -52,7 +52,7 @@ ValueId numbersFollowing(RelevanceSteps& steps, const std::function<ValueId()>& 
         factors.push_back(law->factor);
         offsets.push_back(law->offset);
     }
-    return steps.add(steps.op("Mul", {steps.ints(factors), extent()}), steps.ints(offsets));
+    return steps.add(steps.node("Mul", {steps.ints(factors), extent()}), steps.ints(offsets));
 }
 
 /// The shape that all three have, with 1 for an axis whose extent is not the same.
@@ -128,7 +128,7 @@ ValueId listFollowing(RelevanceSteps& steps, const std::function<ValueId()>& ext
     }
     const ValueId vector = numbersFollowing(steps, extent, extents, numbers);
     const bool isScalar = seen[0]->shape().empty();
-    return vector.isValid() && isScalar ? steps.op("Squeeze", {vector, steps.ints({0})}) : vector;
+    return vector.isValid() && isScalar ? steps.node("Squeeze", {vector, steps.ints({0})}) : vector;
 }
 
 } // namespace
@@ -181,7 +181,7 @@ ValueId constantFollowing(RelevanceSteps& steps, const std::function<ValueId()>&
         return {};
     }
     const bool isFilled = slice->size() == 1 && slice->dtype() == steps.floatType();
-    return isFilled ? steps.filled(shape, slice->at(0)) : steps.op("Expand", {steps.emitter().constant(*slice), shape});
+    return isFilled ? steps.filledBy(shape, slice->at(0)) : steps.node("Expand", {steps.constant(*slice), shape});
 }
 
 } // namespace retro::engine

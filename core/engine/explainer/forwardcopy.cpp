@@ -91,9 +91,9 @@ bool softmaxBecomesNewer(graph::Node& node, std::size_t rank)
 void addMeanPerAxis(RelevanceSteps& steps, ValueId value, std::size_t rank, ValueId output)
 {
     for (std::size_t axis = rank - 1; axis > 1; --axis) {
-        value = steps.emitter().reduce("ReduceMean", value, {static_cast<std::int64_t>(axis)});
+        value = steps.reduce("ReduceMean", value, {static_cast<std::int64_t>(axis)});
     }
-    steps.emitter().named("Identity", {value}, output);
+    steps.named("Identity", {value}, output);
 }
 
 /// Gives a node of an older operator set the attributes and operands of `opset`; false where it means something else
@@ -136,20 +136,20 @@ bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, st
 base::Result<void> addOwnNode(RelevanceSteps& steps, const graph::Node& node, const graph::Node& made)
 {
     if (made.domain == "retrograde" && made.op == "MatMul" && made.inputs.size() == 3) {
-        const ValueId product = steps.op("MatMul", {made.inputs[0], made.inputs[1]});
-        steps.emitter().named("Add", {product, made.inputs[2]}, made.outputs[0]);
+        const ValueId product = steps.node("MatMul", {made.inputs[0], made.inputs[1]});
+        steps.named("Add", {product, made.inputs[2]}, made.outputs[0]);
         return {};
     }
     if (made.op == "Gate") {
-        steps.emitter().named("Mul", made.inputs, made.outputs[0]);
+        steps.named("Mul", made.inputs, made.outputs[0]);
         return {};
     }
     if (made.op == "Gather") { // an index outside ends with an error there
-        steps.emitter().named("Gather", made.inputs, made.outputs[0], made.attributes);
+        steps.named("Gather", made.inputs, made.outputs[0], made.attributes);
         return {};
     }
     if (made.op == "PassThrough" || made.op == "Detach" || made.op == "Checkpoint") {
-        steps.emitter().named("Identity", {made.inputs[0]}, made.outputs[0]);
+        steps.named("Identity", {made.inputs[0]}, made.outputs[0]);
         return {};
     }
     return noStandardForm(node, "it is an operator of our own (a quantised layer, a fused one); export the float "
@@ -171,7 +171,7 @@ base::Result<void> addStandardNode(graph::GraphBuilder& builder, RelevanceSteps&
     };
     copied(made.inputs);
     copied(made.outputs);
-    const std::int64_t opset = steps.emitter().opset();
+    const std::int64_t opset = steps.opset();
     if (made.domain == "retrograde" || made.domain == "ai.retrograde") {
         return addOwnNode(steps, node, made);
     }
@@ -288,8 +288,8 @@ bool ForwardCopy::isInOneType(const graph::Node& node) const
     }
     // Of a narrow type the graph states where it rounds: behind each operator, once. Runtimes without an operator in
     // that type compute several in float32 before they round, or refuse it.
-    const bool isMove = node.domain.empty() && std::ranges::find(kMoves, node.op) != kMoves.end() &&
-                        node.opset <= m_steps.emitter().opset();
+    const bool isMove =
+        node.domain.empty() && std::ranges::find(kMoves, node.op) != kMoves.end() && node.opset <= m_steps.opset();
     return !one || *one == m_steps.floatType() || isMove;
 }
 
@@ -299,7 +299,7 @@ Result<void> ForwardCopy::addNode(const graph::Node& node)
     if (isInOneType(node) || changesType(node)) {
         const tensor::DType wide = m_steps.floatType();
         if (!node.outputs.empty() && tensor::isFloating(typeOf(node.outputs.front()))) {
-            m_steps.emitter().setFloatType(typeOf(node.outputs.front())); // of the numbers that become operands
+            m_steps.setFloatType(typeOf(node.outputs.front())); // of the numbers that become operands
         }
         graph::Node made = node;
         if (isDouble && node.op == "Cast" && tensor::isFloating(typeOf(node.outputs.front()))) {
@@ -307,7 +307,7 @@ Result<void> ForwardCopy::addNode(const graph::Node& node)
         }
         const Result<void> added =
             addStandardNode(m_builder, m_steps, m_model, made, [this](graph::ValueId value) { return own(value); });
-        m_steps.emitter().setFloatType(wide);
+        m_steps.setFloatType(wide);
         return added;
     }
     // As the engine computes it: in the wide type, then rounded.
@@ -320,7 +320,7 @@ Result<void> ForwardCopy::addNode(const graph::Node& node)
         if (!tensor::isFloating(typeOf(value)) || typeOf(value) == m_steps.floatType()) {
             return own(value);
         }
-        const ValueId result = m_builder.addResult(m_steps.emitter().nextName());
+        const ValueId result = m_builder.addResult(m_steps.nextName());
         m_builder.declare(result, m_steps.floatType(), m_dimensions(value));
         rounded.emplace_back(value, result);
         return result;

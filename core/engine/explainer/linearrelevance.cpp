@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of linear maps and of products of two computed matrices, as nodes of the standard.
-#include "core/engine/explainer/relevancewindows.h"
+// Rules of linear maps, as nodes of the standard.
+#include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
-#include "core/lrp/rules/linearform.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 
 namespace retro::engine
@@ -21,33 +18,17 @@ using ops::WeightVariant;
 namespace
 {
 
-using Extents = std::vector<std::int64_t>;
-
 constexpr WeightVariant kOnes{WeightPart::Ones, 0};
 
-bool isPlainMatMul(const graph::Node& node)
-{
-    return node.op == "MatMul" && (node.domain.empty() || node.domain == "retrograde");
-}
-
-bool isConvolution(const graph::Node& node) { return node.domain.empty() && node.op == "Conv"; }
-bool isTransposed(const graph::Node& node) { return node.domain.empty() && node.op == "ConvTranspose"; }
 bool isGemm(const graph::Node& node) { return node.domain.empty() && node.op == "Gemm"; }
-bool isEinsum(const graph::Node& node) { return node.domain.empty() && node.op == "Einsum"; }
+/// The same for every sample.
+bool isConvolving(const graph::Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
-/// s of the product of two matrices carried back to one of them, with `other` in the place of the other one.
-ValueId throughMatMul(RelevanceSite& site, std::size_t slot, ValueId s, ValueId other)
+/// Has a form in standard operators, of floats.
+bool isWritten(const graph::Node& node)
 {
-    RelevanceSteps& steps = site.steps;
-    const tensor::Shape& own = site.shape(slot);
-    const ValueId turned = steps.swapLast(other, site.shape(1 - slot).size());
-    tensor::Shape made = site.outputShape();
-    if (slot == 0) {
-        made.back() = own.back();
-        return steps.sumTo(steps.op("MatMul", {s, turned}), made, own);
-    }
-    made[made.size() - 2] = own[own.size() - 2];
-    return steps.sumTo(steps.op("MatMul", {turned, s}), made, own);
+    const bool isProduct = node.op == "MatMul" && (node.domain.empty() || node.domain == "retrograde");
+    return isProduct || isGemm(node) || (node.domain.empty() && (isConvolving(node) || node.op == "Einsum"));
 }
 
 /// The map x·W with changed weights, and its transposed map.
@@ -56,94 +37,59 @@ class LinearSteps
 public:
     [[nodiscard]] static base::Result<LinearSteps> of(RelevanceSite& site)
     {
-        LinearSteps made(site);
-        const graph::Node& node = site.node;
-        made.m_isEinsum = isEinsum(node);
-        if (!isConvolution(node) && !isTransposed(node) && !isGemm(node) && !isPlainMatMul(node) && !made.m_isEinsum) {
+        if (!isWritten(site.node)) {
             return notWritten(site, "this layer is no Conv, ConvTranspose, Gemm, MatMul or Einsum of floats; export "
                                     "the float model");
         }
-        if (isPlainMatMul(node) && (site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
-            return notWritten(site, "an operand is a vector; give it two axes");
-        }
-        if (isConvolution(node)) {
-            RETRO_TRY(made.m_windows, RelevanceWindows::of(site, made.kernel(), node.inputs[0], node.outputs[0]));
-        } else if (isTransposed(node)) {
-            if (node.attributes.contains("output_shape") ||
-                graph::attributeOr<std::string>(node, "auto_pad", "NOTSET").starts_with("SAME")) {
-                return notWritten(site, "it states its output shape or pads automatically; export the model with pads");
-            }
-            RETRO_TRY(made.m_windows, RelevanceWindows::of(site, made.kernel(), node.outputs[0], node.inputs[0]));
-        }
-        return made;
+        return LinearSteps(site);
     }
 
     [[nodiscard]] std::size_t slot() const { return m_map->operandSlot(); }
     [[nodiscard]] ValueId x() const { return m_site->operands[slot()]; }
     [[nodiscard]] bool hasBias() const { return m_map->hasBias(); }
     /// Broadcastable to the result.
-    ValueId bias(WeightVariant variant) { return m_site->steps.constant(m_map->bias(variant)); }
+    ValueId bias(WeightVariant variant) { return m_site->steps.floats(m_map->bias(variant)); }
 
     ValueId apply(ValueId x, WeightVariant variant)
     {
         const graph::Node& node = m_site->node;
+        graph::Attributes attributes = node.attributes;
+        attributes.erase("alpha"); // of Gemm: the weight has it
+        attributes.erase("beta");
         const ValueId w = weight(variant);
-        RelevanceSteps& steps = m_site->steps;
-        if (isGemm(node)) {
-            graph::Attributes attributes{{"transA", graph::intAttribute(node, "transA", 0)},
-                                         {"transB", graph::intAttribute(node, "transB", 0)}};
-            return slot() == 0 ? steps.op("Gemm", {x, w}, std::move(attributes))
-                               : steps.op("Gemm", {w, x}, std::move(attributes));
-        }
-        if (isPlainMatMul(node)) {
-            return slot() == 0 ? steps.op("MatMul", {x, w}) : steps.op("MatMul", {w, x});
-        }
-        if (m_isEinsum) {
-            return slot() == 0 ? steps.op(node.op, {x, w}, node.attributes)
-                               : steps.op(node.op, {w, x}, node.attributes);
-        }
-        return steps.op(node.op, {x, w}, node.attributes);
+        return m_site->steps.node(node.op, slot() == 0 ? std::vector{x, w} : std::vector{w, x}, std::move(attributes));
     }
 
+    /// By the reverse rule of the operator with changed weights.
     ValueId pullback(ValueId s, WeightVariant variant)
     {
-        const graph::Node& node = m_site->node;
-        const ValueId w = weight(variant);
-        RelevanceSteps& steps = m_site->steps;
-        if (isConvolution(node)) {
-            return m_windows.canTurn()
-                       ? steps.op("Conv", {s, turnedWeight(variant, w)}, m_windows.turnedAttributes(group()))
-                       : m_windows.spreadBack(steps, s, w, group(), x());
+        RelevanceSite changed = *m_site;
+        changed.operands[weightSlot()] = m_site->steps.scaled(weight(variant), 1 / alpha());
+        const RelevanceParts parts = pulledBack(changed, {s});
+        if (!parts.ok()) {
+            m_error = parts.error();
+            return s;
         }
-        if (isTransposed(node)) {
-            const ValueId whole = steps.op("Conv", {s, w}, m_windows.attributes(group()));
-            return cutToOperand(whole);
-        }
-        if (isGemm(node)) {
-            return throughGemm(s, w);
-        }
-        return m_isEinsum ? throughEinsum(s, w) : throughMatMul(*m_site, slot(), s, w);
+        return (*parts)[slot()];
     }
-    /// Why a pull back could not be written; empty where all were.
-    [[nodiscard]] const std::optional<base::Error>& error() const { return m_error; }
+    /// The part of the map's operand, or why a pull back could not be written.
+    [[nodiscard]] RelevanceParts give(ValueId part)
+    {
+        return m_error ? RelevanceParts(*m_error) : RelevanceParts(m_site->only(slot(), part));
+    }
 
 private:
     explicit LinearSteps(RelevanceSite& site) : m_site(&site), m_map(&lrp::as<ops::LinearMap>(site.structure())) {}
 
-    [[nodiscard]] std::int64_t group() const { return graph::intAttribute(m_site->node, "group", 1); }
-    [[nodiscard]] Extents kernel() const
-    {
-        const tensor::Shape& weight = m_site->shape(1);
-        return {weight.begin() + 2, weight.end()};
-    }
     [[nodiscard]] std::size_t weightSlot() const { return 1 - slot(); }
 
-    /// W as the product has it: a factor of Gemm is part of it.
-    ValueId plainWeight()
+    /// The factor that Gemm multiplies by.
+    [[nodiscard]] double alpha() const
     {
-        const double alpha = isGemm(m_site->node) ? graph::floatAttribute(m_site->node, "alpha", 1) : 1;
-        return m_site->steps.scaled(m_site->operands[weightSlot()], alpha);
+        return isGemm(m_site->node) ? graph::floatAttribute(m_site->node, "alpha", 1) : 1;
     }
+    /// W as the product has it.
+    ValueId plainWeight() { return m_site->steps.scaled(m_site->operands[weightSlot()], alpha()); }
 
     ValueId weight(WeightVariant variant)
     {
@@ -173,97 +119,17 @@ private:
             made = steps.multiply(w, w);
             break;
         case WeightPart::Ones:
-            made = steps.filled(steps.ints(m_site->shape(weightSlot())), 1);
+            made = steps.filledBy(steps.ints(m_site->shape(weightSlot())), 1);
             break;
         }
         m_weights[variant] = made;
         return made;
     }
 
-    /// W [O, I / g, kernel] as [I, O / g, kernel], each group by itself and the kernel reversed. Of a stored weight a
-    /// runtime computes it once, when it loads the graph.
-    ValueId turnedWeight(WeightVariant variant, ValueId w)
-    {
-        const auto [at, isNew] = m_turned.try_emplace(variant);
-        if (!isNew) {
-            return at->second;
-        }
-        RelevanceSteps& steps = m_site->steps;
-        const Extents shape(m_site->shape(1).begin(), m_site->shape(1).end());
-        const std::int64_t groups = group();
-        ValueId made = w;
-        if (shape[0] != groups || shape[1] != 1) {
-            Extents apart{groups, shape[0] / groups, shape[1]};
-            Extents turned{groups * shape[1], shape[0] / groups};
-            Extents order{0, 2, 1};
-            for (std::size_t axis = 2; axis < shape.size(); ++axis) {
-                apart.push_back(shape[axis]);
-                turned.push_back(shape[axis]);
-                order.push_back(static_cast<std::int64_t>(axis) + 1);
-            }
-            made = steps.op("Reshape", {made, steps.ints(apart)});
-            made = steps.op("Transpose", {made}, {{"perm", order}});
-            made = steps.op("Reshape", {made, steps.ints(turned)});
-        }
-        Extents spatial(m_windows.axes());
-        std::iota(spatial.begin(), spatial.end(), 2);
-        const Extents last(spatial.size(), -1);
-        const Extents beforeFirst(spatial.size(), std::numeric_limits<std::int64_t>::min());
-        const bool isPoint = std::ranges::all_of(m_windows.kernel, [](std::int64_t extent) { return extent == 1; });
-        made = isPoint ? made : steps.emitter().slice(made, last, beforeFirst, spatial, last);
-        m_turned[variant] = made;
-        return made;
-    }
-
-    /// What output_padding adds may hold one more window.
-    ValueId cutToOperand(ValueId whole)
-    {
-        RelevanceSteps& steps = m_site->steps;
-        const std::size_t axes = m_windows.axes();
-        const bool isExact = std::ranges::all_of(m_windows.missing, [](std::int64_t more) { return more == 0; });
-        if (isExact && !m_windows.hasFreeExtents) {
-            return whole;
-        }
-        Extents spatial(axes);
-        std::iota(spatial.begin(), spatial.end(), 2);
-        const ValueId ends = steps.emitter().slice(steps.shapeOf(x()), {2}, {static_cast<std::int64_t>(axes) + 2}, {0});
-        return steps.op("Slice", {whole, steps.ints(Extents(axes, 0)), ends, steps.ints(spatial)});
-    }
-
-    ValueId throughGemm(ValueId s, ValueId w)
-    {
-        const bool a = graph::intAttribute(m_site->node, "transA", 0) != 0;
-        const bool b = graph::intAttribute(m_site->node, "transB", 0) != 0;
-        const auto product = [&](ValueId left, ValueId right, bool turnsLeft, bool turnsRight) {
-            return m_site->steps.op("Gemm", {left, right},
-                                    {{"transA", std::int64_t{turnsLeft}}, {"transB", std::int64_t{turnsRight}}});
-        };
-        if (slot() == 0) {
-            return a ? product(w, s, b, true) : product(s, w, false, !b);
-        }
-        return b ? product(s, w, true, a) : product(w, s, !a, false);
-    }
-
-    /// By its reverse rule with changed weights.
-    ValueId throughEinsum(ValueId s, ValueId w)
-    {
-        RelevanceSite changed = *m_site;
-        changed.operands[weightSlot()] = w;
-        const RelevanceParts parts = pulledBack(changed, {s});
-        if (!parts.ok()) {
-            m_error = parts.error();
-            return s;
-        }
-        return (*parts)[slot()];
-    }
-
     RelevanceSite* m_site;
     const ops::LinearMap* m_map;
-    RelevanceWindows m_windows;
-    bool m_isEinsum = false;
     std::optional<base::Error> m_error;
     std::map<WeightVariant, ValueId> m_weights;
-    std::map<WeightVariant, ValueId> m_turned;
 };
 
 /// The shares of a rule at a linear map (lrp::LinearForm), in values of the graph that is built.
@@ -333,7 +199,7 @@ private:
         if (bounds.size() > 1) {
             shape[1] = static_cast<std::int64_t>(bounds.size());
         }
-        return m_steps.constant(tensor::Tensor::of<double>(shape, bounds));
+        return m_steps.floats(tensor::Tensor::of<double>(shape, bounds));
     }
 
     ValueId sum(const std::vector<Term>& terms)
@@ -361,8 +227,7 @@ private:
     /// z − low·W⁺ − high·W⁻ − b of a box.
     ValueId lessShift(const std::vector<Term>& terms)
     {
-        const bool isConvolving = isConvolution(m_site.node) || isTransposed(m_site.node);
-        const ValueId like = isConvolving ? m_steps.firstSample(m_map.x()) : m_map.x(); // the same for every sample
+        const ValueId like = isConvolving(m_site.node) ? m_steps.firstSample(m_map.x()) : m_map.x();
         ValueId shift = m_steps.add(m_map.apply(m_steps.expandLike(bound(m_form.low), like), terms[0].weight),
                                     m_map.apply(m_steps.expandLike(bound(m_form.high), like), terms[1].weight));
         if (m_map.hasBias()) {
@@ -382,8 +247,8 @@ private:
     {
         const ValueId rest = m_steps.subtract(relevance, m_steps.multiply(s, own));
         const ValueId count = m_map.apply(m_steps.filledLike(m_map.x(), 1), kOnes);
-        const ValueId isNot = m_steps.op("Equal", {s, m_steps.scalar(0)});
-        const ValueId isOwed = m_steps.op("And", {m_steps.isPositive(count), m_steps.op("Not", {isNot})});
+        const ValueId isNot = m_steps.node("Equal", {s, m_steps.scalar(0)});
+        const ValueId isOwed = m_steps.node("And", {m_steps.isPositive(count), m_steps.node("Not", {isNot})});
         const ValueId kept = m_steps.where(isOwed, rest, m_steps.scalar(0));
         const ValueId each = m_steps.guardedQuotient(kept, count);
         return m_map.pullback(m_steps.scaled(each, share.options.biasFactor), kOnes);
@@ -397,13 +262,28 @@ private:
 
 bool vanishesAtZero(const RelevanceSite& site, graph::ValueId value, int depth = 0);
 
-/// True where the reader hands each part of relevance whole to the one element that it stands for.
-bool movesRelevance(const graph::Node& reader, std::string_view rule)
+/// True where the reader hands each part of relevance whole to one element, which is 0 where the result is.
+bool movesRelevance(const ops::Structure& reader, const lrp::NodeForm& form)
 {
-    if (rule == "pass") {
-        return reader.op == "Flatten" || reader.op == "Reshape" || reader.op == "Transpose" || reader.op == "Relu";
+    switch (reader.kind()) {
+    case ops::StructureKind::ShapeMap:
+        return form.way == lrp::Way::Carried && lrp::as<ops::ShapeMap>(reader).isRearrangement();
+    case ops::StructureKind::ElementWise:
+        return form.handsOnAsItIs() && lrp::as<ops::ElementWise>(reader).isRelu();
+    default:
+        return reader.kind() == ops::StructureKind::MaxPool && form.isGradient();
     }
-    return rule == "winner-take-all" && reader.op == "MaxPool";
+}
+
+/// What the rule of a node does, as if all of its computed operands took relevance.
+std::optional<lrp::NodeForm> formAt(const RelevanceSite& site, base::NodeId id)
+{
+    const lrp::RulePointer& rule = site.rules[id.index()].rule;
+    std::vector<std::uint8_t> tracked;
+    for (const graph::ValueId input : site.model.graph().node(id).inputs) {
+        tracked.push_back(input.isValid() && site.model.isTracked(input) ? 1 : 0);
+    }
+    return rule ? rule->form(site.model.op(id), tracked) : std::nullopt;
 }
 
 /// True when what the reader hands to its operand is 0 wherever the operand is 0.
@@ -415,12 +295,10 @@ bool multipliesByOperand(const RelevanceSite& site, base::NodeId id, int depth)
     if (!rule) {
         return !site.model.isTracked(reader.outputs.front());
     }
-    if (site.model.op(id).structure().kind() == ops::StructureKind::LinearMap && rule->linearForm() != nullptr) {
-        return std::ranges::all_of(rule->linearForm()->shares, &lrp::LinearShare::vanishesWithInput);
-    }
-    const std::string_view name = rule->name();
-    return name == "norm" || (movesRelevance(reader, name) && depth < kDeepest &&
-                              vanishesAtZero(site, reader.outputs.front(), depth + 1));
+    const std::optional<lrp::NodeForm> form = formAt(site, id);
+    return form &&
+           (form->vanishesWithOperand() || (movesRelevance(site.model.op(id).structure(), *form) && depth < kDeepest &&
+                                            vanishesAtZero(site, reader.outputs.front(), depth + 1)));
 }
 
 /// True where relevance at the value is 0 wherever the value is 0: each reader's rule multiplies by it.
@@ -438,9 +316,12 @@ bool arrivesOnPositiveAlone(const RelevanceSite& site)
     const graph::Graph& graph = site.model.graph();
     const graph::ValueId z = site.node.outputs[0];
     const auto uses = graph.uses(z);
-    return uses.size() == 1 && graph.node(uses.front().node).op == "Relu" &&
-           std::ranges::find(graph.outputs(), z) == graph.outputs().end() &&
-           site.rules[uses.front().node.index()].rule && site.rules[uses.front().node.index()].rule->name() == "pass" &&
+    if (uses.size() != 1 || std::ranges::find(graph.outputs(), z) != graph.outputs().end()) {
+        return false;
+    }
+    const ops::Structure& reader = site.model.op(uses.front().node).structure();
+    const std::optional<lrp::NodeForm> form = formAt(site, uses.front().node);
+    return reader.kind() == ops::StructureKind::ElementWise && form && movesRelevance(reader, *form) &&
            vanishesAtZero(site, graph.node(uses.front().node).outputs[0]);
 }
 
@@ -467,120 +348,18 @@ ValueId byForm(RelevanceSite& site, LinearSteps& map, const lrp::LinearForm& for
     return sum;
 }
 
-/// s of the result of a product of two computed tensors, carried back to either of them.
-class BackThroughProduct
-{
-public:
-    [[nodiscard]] static base::Result<BackThroughProduct> of(RelevanceSite& site, const std::vector<ValueId>& s)
-    {
-        BackThroughProduct made(site, s[0]);
-        if (isEinsum(site.node)) {
-            RETRO_TRY(made.m_throughEinsum, pulledBack(site, s));
-        }
-        return made;
-    }
-
-    ValueId to(std::size_t slot)
-    {
-        return isEinsum(m_site->node) ? m_throughEinsum[slot]
-                                      : throughMatMul(*m_site, slot, m_s, m_site->operands[1 - slot]);
-    }
-
-private:
-    BackThroughProduct(RelevanceSite& site, ValueId s) : m_site(&site), m_s(s) {}
-
-    RelevanceSite* m_site;
-    ValueId m_s;
-    std::vector<ValueId> m_throughEinsum; ///< per slot; of an Einsum alone
-};
-
-/// The one operand that takes all: the wanted one where it is tracked.
-std::size_t takerOf(const RelevanceSite& site, std::size_t wanted)
-{
-    return site.isTracked(wanted) ? wanted : 1 - wanted;
-}
-
-RelevanceParts productByGradient(RelevanceSite& site)
-{
-    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, site.relevance));
-    const std::string share = site.text("share");
-    const bool isOne = share == "first" || share == "second";
-    const std::size_t taker = takerOf(site, share == "first" ? 0 : 1);
-    const double factor = share == "equal" ? 1 / static_cast<double>(site.trackedCount()) : 1;
-    std::vector<ValueId> parts(site.tracked.size());
-    for (std::size_t slot = 0; slot < 2; ++slot) {
-        if (site.isTracked(slot)) {
-            parts[slot] = isOne && slot != taker ? site.zeros(slot) : site.steps.scaled(back.to(slot), factor);
-        }
-    }
-    return parts;
-}
-
-/// The quotient of relevance and result, which the rules of products hand back.
-ValueId quotientOfProduct(RelevanceSite& site)
-{
-    const ops::algebra::Stabiliser stabiliser =
-        site.rule.name() == "lrp-0" ? ops::algebra::Stabiliser{lrp::StabiliserKind::Add, 0, true} : site.stabiliser();
-    return site.steps.quotient(site.relevance[0], site.outputs[0], stabiliser, site.outputShape().size());
-}
-
-/// All to one operand.
-RelevanceParts productBySignal(RelevanceSite& site)
-{
-    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
-    const std::size_t taker = takerOf(site, site.number("signal", 0) == 1 ? 1 : 0);
-    return site.only(taker, site.steps.multiply(back.to(taker), site.operands[taker]));
-}
-
-/// To each tracked operand: its whole part with bilinear=full, else an equal share.
-RelevanceParts productByEpsilon(RelevanceSite& site)
-{
-    RETRO_TRY(BackThroughProduct back, BackThroughProduct::of(site, {quotientOfProduct(site)}));
-    const double share = site.text("bilinear") == "full" ? 1 : 1 / static_cast<double>(site.trackedCount());
-    std::vector<ValueId> parts(site.tracked.size());
-    for (std::size_t slot = 0; slot < 2; ++slot) {
-        if (site.isTracked(slot)) {
-            parts[slot] = site.steps.scaled(site.steps.multiply(back.to(slot), site.operands[slot]), share);
-        }
-    }
-    return parts;
-}
-
 } // namespace
 
 RelevanceParts relevanceOfLinearMap(RelevanceSite& site)
 {
-    const std::string_view name = site.rule.name();
-    if (name == "pass") {
-        return site.only(lrp::as<ops::LinearMap>(site.structure()).operandSlot(), site.relevance[0]);
-    }
     RETRO_TRY(LinearSteps map, LinearSteps::of(site));
-    const auto give = [&](ValueId part) {
-        return map.error() ? RelevanceParts(*map.error()) : RelevanceParts(site.only(map.slot(), part));
-    };
-    if (const lrp::LinearForm* form = site.rule.linearForm(); form != nullptr) {
-        return give(byForm(site, map, *form));
-    }
-    if (name == "gradient") {
-        return give(map.pullback(site.relevance[0], {}));
-    }
-    return noForm(site);
+    return map.give(byForm(site, map, *site.form.linear));
 }
 
-RelevanceParts relevanceOfBilinear(RelevanceSite& site)
+RelevanceParts backThroughLinearMap(RelevanceSite& site, ValueId s)
 {
-    if (!isEinsum(site.node) && (!isPlainMatMul(site.node) || site.shape(0).size() < 2 || site.shape(1).size() < 2)) {
-        return notWritten(site,
-                          "only a MatMul or Einsum of two computed tensors is written; use MatMul in place of it");
-    }
-    const std::string_view name = site.rule.name();
-    if (name == "gradient") {
-        return productByGradient(site);
-    }
-    if (name == "epsilon" || name == "lrp-0") {
-        return productByEpsilon(site);
-    }
-    return name == "signal-take-all" ? productBySignal(site) : noForm(site);
+    RETRO_TRY(LinearSteps map, LinearSteps::of(site));
+    return map.give(map.pullback(s, {}));
 }
 
 } // namespace retro::engine

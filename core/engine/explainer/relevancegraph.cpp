@@ -181,8 +181,8 @@ private:
         if (!m_extent.isValid()) {
             const auto place = placeOfExtent(m_like);
             const ValueId input = m_copy[m_written[0]->inputs()[place->first].index()];
-            m_extent = m_steps.op("Gather",
-                                  {m_steps.shapeOf(input), m_steps.ints({static_cast<std::int64_t>(place->second)})});
+            m_extent = m_steps.node("Gather",
+                                    {m_steps.shapeOf(input), m_steps.ints({static_cast<std::int64_t>(place->second)})});
         }
         return m_extent;
     }

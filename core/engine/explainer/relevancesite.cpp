@@ -91,7 +91,7 @@ bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count,
         const std::array seen{&graphs[0]->value(id).constant, &graphs[1]->value(id).constant,
                               &graphs[2]->value(id).constant};
         const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-        copy[i] = isOne ? steps.emitter().constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
+        copy[i] = isOne ? steps.constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
         if (!copy[i].isValid()) {
             return false;
         }
@@ -127,7 +127,7 @@ Result<void> SampleBindings::bind()
 ValueId SampleBindings::count(RelevanceSteps& steps)
 {
     if (!m_count.isValid()) {
-        m_count = steps.op("Gather", {steps.shapeOf(m_samples), steps.ints({0})});
+        m_count = steps.node("Gather", {steps.shapeOf(m_samples), steps.ints({0})});
     }
     return m_count;
 }
@@ -136,7 +136,7 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
                                                    const std::vector<tensor::DType>& types, const Write& write)
 {
     RETRO_CHECK(bind());
-    const std::int64_t opset = steps.emitter().opset();
+    const std::int64_t opset = steps.opset();
     RETRO_TRY(const WrittenGraph written, writtenFor(m_model, steps, opset, types, write));
     RETRO_TRY(const WrittenGraph second, writtenFor(*m_more[0], steps, opset, types, write));
     RETRO_TRY(const WrittenGraph third, writtenFor(*m_more[1], steps, opset, types, write));
@@ -156,8 +156,7 @@ Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const 
     for (const graph::Node& node : written.graph.nodes()) {
         std::vector<ValueId> inputs;
         std::ranges::transform(node.inputs, std::back_inserter(inputs), mapped);
-        const std::vector<ValueId> made =
-            steps.emitter().node(node.op, std::move(inputs), node.attributes, node.outputs.size());
+        const std::vector<ValueId> made = steps.node(node.op, std::move(inputs), node.attributes, node.outputs.size());
         for (std::size_t k = 0; k < made.size(); ++k) {
             copy[node.outputs[k].index()] = made[k];
         }
@@ -181,11 +180,6 @@ bool FreeAxes::hasFree(ValueId value, std::size_t first) const
     return false;
 }
 
-std::size_t RelevanceSite::trackedCount() const
-{
-    return static_cast<std::size_t>(std::ranges::count_if(tracked, [](std::uint8_t one) { return one != 0; }));
-}
-
 bool RelevanceSite::hasFreeAxis(std::size_t first) const
 {
     const auto has = [&](ValueId value) { return freeAxes.hasFree(value, first); };
@@ -198,40 +192,6 @@ std::vector<std::int64_t> RelevanceSite::known(std::size_t slot) const
         return {};
     }
     return ops::integersOf(model.constant(node.inputs[slot]));
-}
-
-ops::algebra::Stabiliser RelevanceSite::stabiliser() const { return lrp::ParameterReader(parameters).stabiliser({}); }
-
-std::string RelevanceSite::text(std::string_view parameter) const
-{
-    const auto at = parameters.find(parameter);
-    const auto* given = at == parameters.end() ? nullptr : std::get_if<std::string>(&at->second);
-    return given == nullptr ? std::string() : *given;
-}
-
-double RelevanceSite::number(std::string_view parameter, double fallback) const
-{
-    const auto at = parameters.find(parameter);
-    const auto* given = at == parameters.end() ? nullptr : std::get_if<double>(&at->second);
-    return given == nullptr ? fallback : *given;
-}
-
-bool RelevanceSite::flag(std::string_view parameter) const
-{
-    const auto at = parameters.find(parameter);
-    const auto* given = at == parameters.end() ? nullptr : std::get_if<bool>(&at->second);
-    return given != nullptr && *given;
-}
-
-std::vector<ValueId> RelevanceSite::only(std::size_t slot, ValueId part)
-{
-    std::vector<ValueId> parts(tracked.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (isTracked(i)) {
-            parts[i] = i == slot ? part : zeros(i);
-        }
-    }
-    return parts;
 }
 
 base::Error notWritten(const RelevanceSite& site, std::string_view reason)
@@ -329,11 +289,7 @@ bool isNowhereNegative(const execute::BoundModel& model, ValueId value)
     return true;
 }
 
-namespace
-{
-
-/// What the operator's reverse rule is given, with the ids of the graph that it writes to.
-tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream, const tape::EmitRule& rule)
+tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream)
 {
     tape::EmitValues values;
     values.operands = site.operands;
@@ -343,9 +299,20 @@ tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstr
     values.isFree = [&site](std::size_t slot, std::size_t axis) {
         return site.freeAxes.isFree(site.node.inputs[slot], axis);
     };
+    values.turnsWeights = true;
     for (const ValueId operand : site.node.inputs) {
         values.types.push_back(operand.isValid() ? site.steps.floatType() : tensor::DType::Float32);
     }
+    return values;
+}
+
+namespace
+{
+
+/// For a rule that knows slots without a gradient.
+tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream, const tape::EmitRule& rule)
+{
+    tape::EmitValues values = valuesFor(site, std::move(upstream));
     for (std::size_t slot = rule.firstWithout; slot < values.wanted.size(); ++slot) {
         values.wanted[slot] = 0;
     }
@@ -380,7 +347,9 @@ std::vector<ValueId> withZeros(RelevanceSite& site, std::vector<ValueId> parts)
 
 Result<const tape::EmitRule*> reverseRuleOf(const RelevanceSite& site)
 {
-    const tape::EmitRule* rule = site.node.domain.empty() ? tape::findEmitRule(site.node.op) : nullptr;
+    const bool isOurMatMul = site.node.domain == "retrograde" && site.node.op == "MatMul"; // one with a bias
+    const bool isKnown = site.node.domain.empty() || isOurMatMul;
+    const tape::EmitRule* rule = isKnown ? tape::findEmitRule(site.node.op) : nullptr;
     if (rule == nullptr) {
         return notWritten(site, "its reverse rule is not made of standard operators; choose another rule");
     }
@@ -428,7 +397,7 @@ RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> ups
 {
     RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
     tape::EmitValues values = valuesFor(site, std::move(upstream), *rule);
-    RETRO_TRY(std::vector<ValueId> parts, written(site, *rule, site.steps.emitter(), site.model, std::move(values)));
+    RETRO_TRY(std::vector<ValueId> parts, written(site, *rule, site.steps, site.model, std::move(values)));
     return withZeros(site, std::move(parts));
 }
 
@@ -438,7 +407,7 @@ RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
         return pulledBackByElement(site, std::move(upstream));
     }
     RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
-    const tape::EmitSite at(site.steps.emitter(), site.model, site.node, valuesFor(site, upstream, *rule));
+    const tape::EmitSite at(site.steps, site.model, site.node, valuesFor(site, upstream, *rule));
     if (rule->takesFree != nullptr && rule->refusal(at).empty() && rule->takesFree(at)) {
         return pulledBackByElement(site, std::move(upstream));
     }
@@ -447,47 +416,6 @@ RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
 
 namespace
 {
-
-RelevanceParts byStructure(RelevanceSite& site)
-{
-    switch (site.structure().kind()) {
-    case StructureKind::LinearMap:
-        return relevanceOfLinearMap(site);
-    case StructureKind::Bilinear:
-        return relevanceOfBilinear(site);
-    case StructureKind::SumOfOperands:
-        return relevanceOfSum(site);
-    case StructureKind::Product:
-        return relevanceOfProduct(site);
-    case StructureKind::Quotient:
-        return relevanceOfQuotient(site);
-    case StructureKind::ElementWise:
-        return relevanceOfElements(site);
-    case StructureKind::Normalisation:
-        return relevanceOfNormalisation(site);
-    case StructureKind::SelfNormalisation:
-        return relevanceOfSelfNormalisation(site);
-    case StructureKind::Softmax:
-        return relevanceOfSoftmax(site);
-    case StructureKind::Differentiable:
-        return relevanceOfFunction(site);
-    case StructureKind::Reduction:
-        return relevanceOfReduction(site);
-    case StructureKind::AveragePool:
-        return relevanceOfAveragePool(site);
-    case StructureKind::MaxPool:
-        return relevanceOfMaxPool(site);
-    case StructureKind::ShapeMap:
-        return relevanceOfShapeMap(site);
-    case StructureKind::TableLookup:
-        return notWritten(site, "a table of comparisons is no operator of the standard");
-    case StructureKind::Composed:
-        return notWritten(site, "the operator does many steps in one; give the inputs shapes by --shape so that it is "
-                                "written out");
-    default:
-        return notWritten(site, "no relevance passes here");
-    }
-}
 
 /// The largest numbers of each sample in signed order, at least one; of equal ones the first.
 Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
@@ -503,10 +431,9 @@ Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
     const auto kept =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(count))));
     RelevanceSteps& steps = site.steps;
-    const ValueId flat = steps.op("Reshape", {site.relevance[k], steps.ints({0, -1})});
-    const std::vector<ValueId> top =
-        steps.emitter().node("TopK", {flat, steps.ints({kept})}, {{"axis", std::int64_t{1}}}, 2);
-    const ValueId only = steps.emitter().scatter(steps.filledLike(flat, 0), top[1], top[0], 1);
+    const ValueId flat = steps.node("Reshape", {site.relevance[k], steps.ints({0, -1})});
+    const std::vector<ValueId> top = steps.node("TopK", {flat, steps.ints({kept})}, {{"axis", std::int64_t{1}}}, 2);
+    const ValueId only = steps.scatter(steps.filledLike(flat, 0), top[1], top[0], 1);
     return steps.reshapeLike(only, site.relevance[k]);
 }
 
@@ -514,18 +441,29 @@ Result<ValueId> filtered(RelevanceSite& site, std::size_t k, double fraction)
 
 RelevanceParts relevanceParts(RelevanceSite& site)
 {
-    site.parameters = site.rule.parameters();
-    const double fraction = site.number("filter", 1);
-    for (std::size_t k = 0; fraction != 1 && k < site.relevance.size(); ++k) {
-        if (site.relevance[k].isValid()) {
-            RETRO_TRY(site.relevance[k], filtered(site, k, fraction));
+    const lrp::RuleParameters parameters = site.rule.parameters();
+    if (const auto fraction = parameters.find("filter"); fraction != parameters.end()) {
+        for (std::size_t k = 0; k < site.relevance.size(); ++k) {
+            if (site.relevance[k].isValid()) {
+                RETRO_TRY(site.relevance[k], filtered(site, k, std::get<double>(fraction->second)));
+            }
         }
     }
-    site.parameters.erase("filter");
-    if (site.rule.name() == "stop") {
-        return site.only(site.tracked.size(), {});
+    const std::optional<lrp::NodeForm> form = site.rule.form(site.model.op(site.id), site.tracked);
+    const bool handsOn = !form || form->way != lrp::Way::Nowhere;
+    const StructureKind kind = site.structure().kind();
+    if (handsOn && kind == StructureKind::TableLookup) {
+        return notWritten(site, "a table of comparisons is no operator of the standard");
     }
-    return byStructure(site);
+    if (handsOn && kind == StructureKind::Composed) {
+        return notWritten(site, "the operator does many steps in one; give the inputs shapes by --shape so that it is "
+                                "written out");
+    }
+    if (!form) {
+        return noForm(site);
+    }
+    site.form = *form;
+    return relevanceByForm(site);
 }
 
 } // namespace retro::engine

@@ -5,7 +5,8 @@
 #include "core/engine/explainer/relevancesteps.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/composite/composite.h"
-#include "core/lrp/rules/ruleparameters.h"
+#include "core/lrp/rules/nodeform.h"
+#include "core/tape/gradientgraph/emitrule.h"
 
 #include <array>
 #include <cstdint>
@@ -92,7 +93,7 @@ struct RelevanceSite
     std::vector<ValueId> relevance;    ///< per output; invalid where nothing arrives
     std::vector<std::uint8_t> tracked; ///< per slot
 
-    lrp::RuleParameters parameters{};  ///< of the rule
+    lrp::NodeForm form{};              ///< of the rule
     SampleBindings* samples = nullptr; ///< where the number of samples alone is free
 
     [[nodiscard]] const ops::Structure& structure() const { return model.op(id).structure(); }
@@ -104,21 +105,32 @@ struct RelevanceSite
         return model.typeOf(node.outputs[k]).shape;
     }
     [[nodiscard]] bool isTracked(std::size_t slot) const { return slot < tracked.size() && tracked[slot] != 0; }
-    [[nodiscard]] std::size_t trackedCount() const;
     /// True when an operand or result has a free axis, from axis `first` on.
     [[nodiscard]] bool hasFreeAxis(std::size_t first = 0) const;
     [[nodiscard]] bool has(std::size_t slot) const { return slot < node.inputs.size() && node.inputs[slot].isValid(); }
     /// Integers of a constant operand; empty where it is none.
     [[nodiscard]] std::vector<std::int64_t> known(std::size_t slot) const;
-    /// "stabiliser", "epsilon", "signed" of the rule.
-    [[nodiscard]] ops::algebra::Stabiliser stabiliser() const;
-    [[nodiscard]] std::string text(std::string_view parameter) const;
-    [[nodiscard]] double number(std::string_view parameter, double fallback) const;
-    [[nodiscard]] bool flag(std::string_view parameter) const;
     /// What a part is where nothing is handed on.
     ValueId zeros(std::size_t slot) { return steps.filledLike(operands[slot], 0); }
+    /// In the shape of an operand, what was broadcast added up.
+    ValueId toOperand(ValueId value, std::size_t slot) { return steps.sumTo(value, outputShape(), shape(slot)); }
+    /// `part`(slot) for each slot that takes relevance.
+    template <class Part>
+    [[nodiscard]] std::vector<ValueId> forTracked(Part part) const
+    {
+        std::vector<ValueId> parts(tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (isTracked(slot)) {
+                parts[slot] = part(slot);
+            }
+        }
+        return parts;
+    }
     /// The one part for `slot`, zeros for the other tracked slots.
-    std::vector<ValueId> only(std::size_t slot, ValueId part);
+    std::vector<ValueId> only(std::size_t slot, ValueId part)
+    {
+        return forTracked([&](std::size_t i) { return i == slot ? part : zeros(i); });
+    }
 };
 
 /// Per slot, valid for every tracked one.
@@ -134,29 +146,30 @@ using RelevanceParts = base::Result<std::vector<ValueId>>;
 /// True for a value that is nowhere below 0, by what made it.
 [[nodiscard]] bool isNowhereNegative(const execute::BoundModel& model, ValueId value);
 
+/// What the operator's reverse rule is given at a node, with the ids of the graph that is written to.
+[[nodiscard]] tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream);
 /// J^T·s by the operator's reverse rule (tape::EmitRule): `upstream` per output. Needs extents that are known, or that
 /// follow from the number of samples.
 [[nodiscard]] RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream);
 /// The same where only elements meet elements, so that free axes do not matter.
 [[nodiscard]] RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream);
 
-/// The rules, by kind of structure. Each states the formula of docs/composites.md that the rule's own file computes;
-/// relevancegraphtest holds the two equal, node by node.
-[[nodiscard]] RelevanceParts relevanceOfLinearMap(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfBilinear(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfSum(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfProduct(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfQuotient(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfElements(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfNormalisation(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfSelfNormalisation(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfSoftmax(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfFunction(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfReduction(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfAveragePool(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfMaxPool(RelevanceSite& site);
-[[nodiscard]] RelevanceParts relevanceOfShapeMap(RelevanceSite& site);
+/// The ways back of lrp::Way, by kind of structure; `s` arrives at the result. relevancegraphtest holds them equal to
+/// those of the engine, node by node.
+[[nodiscard]] RelevanceParts backThroughShapeMap(RelevanceSite& site, std::vector<ValueId> s);
+[[nodiscard]] RelevanceParts backToWinners(RelevanceSite& site, ValueId s);
+[[nodiscard]] ValueId inEqualParts(RelevanceSite& site, ValueId s);
+[[nodiscard]] base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s);
+[[nodiscard]] base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s);
+/// Σ of a value of the operand's shape over each window.
+[[nodiscard]] base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value);
 
+/// A linear map by the form of its rule, and its pull back of s.
+[[nodiscard]] RelevanceParts relevanceOfLinearMap(RelevanceSite& site);
+[[nodiscard]] RelevanceParts backThroughLinearMap(RelevanceSite& site, ValueId s);
+
+/// The parts of a node by the form of its rule, its filter left out.
+[[nodiscard]] RelevanceParts relevanceByForm(RelevanceSite& site);
 /// The parts of a node by its rule, its filter included. Errors (Input): what cannot be written, by node and rule.
 [[nodiscard]] RelevanceParts relevanceParts(RelevanceSite& site);
 

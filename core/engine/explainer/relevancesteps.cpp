@@ -31,24 +31,24 @@ ValueId RelevanceSteps::scaled(ValueId value, double factor)
     return factor == 1 ? value : multiply(value, scalar(factor));
 }
 
-ValueId RelevanceSteps::asFloat(ValueId value) { return op("Cast", {value}, {{"to", onnxTypeOf(m_emit.floatType())}}); }
+ValueId RelevanceSteps::asFloat(ValueId value) { return node("Cast", {value}, {{"to", onnxTypeOf(floatType())}}); }
 
 void RelevanceSteps::roundInto(ValueId value, tensor::DType type, ValueId result)
 {
-    m_emit.named("Cast", {value}, result, {{"to", onnxTypeOf(type)}});
+    named("Cast", {value}, result, {{"to", onnxTypeOf(type)}});
 }
 
 ValueId RelevanceSteps::sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes)
 {
-    return op("ReduceSum", {value, ints(axes)}, {{"keepdims", std::int64_t{keepsAxes ? 1 : 0}}});
+    return node("ReduceSum", {value, ints(axes)}, {{"keepdims", std::int64_t{keepsAxes ? 1 : 0}}});
 }
 
-ValueId RelevanceSteps::firstSample(ValueId value) { return m_emit.slice(value, {0}, {1}, {0}); }
+ValueId RelevanceSteps::firstSample(ValueId value) { return slice(value, {0}, {1}, {0}); }
 
 ValueId RelevanceSteps::guardedQuotient(ValueId a, ValueId b)
 {
-    const ValueId isZero = op("Equal", {b, scalar(0)});
-    return where(isZero, scalar(0), op("Div", {a, where(isZero, scalar(1), b)}));
+    const ValueId isZero = node("Equal", {b, scalar(0)});
+    return where(isZero, scalar(0), node("Div", {a, where(isZero, scalar(1), b)}));
 }
 
 ValueId RelevanceSteps::quotient(ValueId relevance, ValueId denominator, const ops::algebra::Stabiliser& stabiliser,
@@ -64,24 +64,24 @@ ValueId RelevanceSteps::quotient(ValueId relevance, ValueId denominator, const o
         std::iota(axes.begin(), axes.end(), 1);
         ValueId size;
         if (axes.empty()) { // of one element its size
-            size = op("Abs", {denominator});
+            size = node("Abs", {denominator});
         } else {
-            size = op("Sqrt", {m_emit.reduce("ReduceMean", multiply(denominator, denominator), axes)});
+            size = node("Sqrt", {reduce("ReduceMean", multiply(denominator, denominator), axes)});
         }
         epsilon = multiply(size, epsilon);
     }
     const bool hasSign = stabiliser.isSigned && !isNotNegative;
-    const ValueId isUp = hasSign ? op("GreaterOrEqual", {denominator, scalar(0)}) : ValueId();
+    const ValueId isUp = hasSign ? node("GreaterOrEqual", {denominator, scalar(0)}) : ValueId();
     if (stabiliser.kind == StabiliserKind::Clip) {
-        const ValueId up = op("Max", {denominator, epsilon});
-        const ValueId divisor = hasSign ? where(isUp, up, op("Min", {denominator, op("Neg", {epsilon})})) : up;
-        return op("Div", {relevance, divisor});
+        const ValueId up = node("Max", {denominator, epsilon});
+        const ValueId divisor = hasSign ? where(isUp, up, node("Min", {denominator, node("Neg", {epsilon})})) : up;
+        return node("Div", {relevance, divisor});
     }
-    const ValueId shift = hasSign ? where(isUp, epsilon, op("Neg", {epsilon})) : epsilon;
+    const ValueId shift = hasSign ? where(isUp, epsilon, node("Neg", {epsilon})) : epsilon;
     const ValueId divisor = add(denominator, shift);
     // A scale that follows the denominator may be 0 with it.
     return stabiliser.kind == StabiliserKind::RmsScaled ? guardedQuotient(relevance, divisor)
-                                                        : op("Div", {relevance, divisor});
+                                                        : node("Div", {relevance, divisor});
 }
 
 } // namespace retro::engine

@@ -327,26 +327,26 @@ private:
         m_made.words = m_model.typeOf(m_target).shape[2];
         const ValueId position = steps.integer(*m_form.position);
         const ValueId shape = steps.shapeOf(scores);
-        const ValueId tokens = steps.op("Gather", {shape, steps.integer(1)});
-        const ValueId words = steps.op("Gather", {shape, steps.integer(2)});
-        const ValueId at = *m_form.position < 0 ? steps.op("Add", {tokens, position}) : position;
-        return {steps.op("Gather", {scores, position}, {{"axis", std::int64_t{1}}}), steps.op("Mul", {at, words})};
+        const ValueId tokens = steps.node("Gather", {shape, steps.integer(1)});
+        const ValueId words = steps.node("Gather", {shape, steps.integer(2)});
+        const ValueId at = *m_form.position < 0 ? steps.node("Add", {tokens, position}) : position;
+        return {steps.node("Gather", {scores, position}, {{"axis", std::int64_t{1}}}), steps.node("Mul", {at, words})};
     }
 
     /// The index in its row per sample, [N, 1], of a target.
     ValueId indexOf(RelevanceSteps& steps, ValueId row, const TargetRequest& request)
     {
-        const ValueId largest = steps.op("ArgMax", {row}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
+        const ValueId largest = steps.node("ArgMax", {row}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{1}}});
         if (m_form.start == GraphStart::Fixed) {
             const std::optional<std::int64_t> fixed = classOf(request);
-            return fixed ? steps.op("Reshape", {steps.ints({*fixed}), steps.ints({1, 1})}) : largest;
+            return fixed ? steps.node("Reshape", {steps.ints({*fixed}), steps.ints({1, 1})}) : largest;
         }
         m_made.chooser = unused("target");
         const graph::Dimension samples = dimensionsOf(m_target).front();
         const ValueId given =
             m_builder.addInput(m_made.chooser, tensor::DType::Int64, std::vector<graph::Dimension>{samples});
-        const ValueId column = steps.op("Unsqueeze", {given, steps.ints({1})});
-        const ValueId isOpen = steps.op("Less", {column, steps.ints({0})});
+        const ValueId column = steps.node("Unsqueeze", {given, steps.ints({1})});
+        const ValueId isOpen = steps.node("Less", {column, steps.ints({0})});
         return steps.where(isOpen, largest, column);
     }
 
@@ -371,22 +371,22 @@ private:
 
     ValueId startOfClass(RelevanceSteps& steps, ValueId scores, const TargetRequest& request)
     {
-        const ValueId flat = steps.op("Reshape", {scores, steps.ints({0, -1})});
+        const ValueId flat = steps.node("Reshape", {scores, steps.ints({0, -1})});
         const Row row = rowOf(steps, scores, flat);
         const ValueId chosen = indexOf(steps, row.scores, request);
-        const ValueId index = row.first.isValid() ? steps.op("Add", {chosen, row.first}) : chosen;
+        const ValueId index = row.first.isValid() ? steps.node("Add", {chosen, row.first}) : chosen;
         const ValueId shape = steps.shapeOf(flat);
         const ValueId zero = steps.integer(0);
         const ValueId one = steps.integer(1);
-        const ValueId count = steps.op("Gather", {shape, one});
-        const ValueId range = steps.op("Range", {zero, count, one});
-        const ValueId isChosen = steps.op("Expand", {steps.op("Equal", {index, range}), shape});
+        const ValueId count = steps.node("Gather", {shape, one});
+        const ValueId range = steps.node("Range", {zero, count, one});
+        const ValueId isChosen = steps.node("Expand", {steps.node("Equal", {index, range}), shape});
         const auto started = [&] {
             switch (m_request.start.kind) {
             case StartKind::One:
                 return steps.asFloat(isChosen);
             case StartKind::Contrastive: {
-                const ValueId other = steps.op("Div", {steps.scalar(-1), steps.asFloat(count)});
+                const ValueId other = steps.node("Div", {steps.scalar(-1), steps.asFloat(count)});
                 return steps.where(isChosen, steps.scalar(1), other);
             }
             default:
@@ -398,7 +398,7 @@ private:
         }
         // A graph cannot refuse an index; one that does not exist makes the sample's relevance no number.
         const ValueId classes = row.first.isValid() ? steps.integer(m_made.words) : count;
-        const ValueId isThere = steps.op("Less", {chosen, classes});
+        const ValueId isThere = steps.node("Less", {chosen, classes});
         return steps.where(isThere, started(), steps.scalar(std::numeric_limits<double>::quiet_NaN()));
     }
 
@@ -458,9 +458,9 @@ private:
                     const std::int64_t place = tokens->places[static_cast<std::size_t>(i)];
                     ones[static_cast<std::size_t>(place < 0 ? 0 : i * count + place)] += place < 0 ? 0 : 1;
                 }
-                const ValueId row = steps.op("Reshape", {shares[slot], steps.ints({1, places})});
+                const ValueId row = steps.node("Reshape", {shares[slot], steps.ints({1, places})});
                 shares[slot] =
-                    steps.op("MatMul", {row, steps.constant(tensor::Tensor::of<double>({places, count}, ones))});
+                    steps.node("MatMul", {row, steps.floats(tensor::Tensor::of<double>({places, count}, ones))});
             }
             if (places > 0 || tokens->shape != tokens->inputShape) {
                 shares[slot] = steps.reshapeLike(shares[slot], m_forward->own(tokens->input));
@@ -544,13 +544,13 @@ private:
         }
         RelevanceSteps& steps = site.steps;
         const ValueId one = steps.scalar(1);
-        const ValueId isNone = steps.op("Equal", {site.relevance[0], steps.scalar(0)});
+        const ValueId isNone = steps.node("Equal", {site.relevance[0], steps.scalar(0)});
         const auto isWrong = [&](ValueId x) {
-            return steps.op("Or", {steps.op("IsNaN", {x}), steps.op("IsInf", {x})});
+            return steps.node("Or", {steps.node("IsNaN", {x}), steps.node("IsInf", {x})});
         };
         if (isMasked(site.node.outputs[0])) {
             ValueId& y = site.outputs[0];
-            y = steps.where(steps.op("And", {isNone, isWrong(y)}), one, y);
+            y = steps.where(steps.node("And", {isNone, isWrong(y)}), one, y);
         }
         for (std::size_t slot = 0; slot < site.operands.size(); ++slot) {
             ValueId& x = site.operands[slot];
@@ -586,7 +586,7 @@ private:
         }
         const ValueId output = m_builder.addResult(name);
         m_builder.declare(output, m_type, dimensionsOf(value));
-        steps.emitter().named("Identity", {relevance}, output);
+        steps.named("Identity", {relevance}, output);
         m_builder.addOutput(output);
         m_made.relevance.push_back(name);
     }
@@ -595,12 +595,12 @@ private:
     {
         ValueId sum;
         for (const ValueId one : of) {
-            const ValueId all = steps.op("ReduceSum", {one}, {{"keepdims", std::int64_t{0}}});
+            const ValueId all = steps.node("ReduceSum", {one}, {{"keepdims", std::int64_t{0}}});
             sum = sum.isValid() ? steps.add(sum, all) : all;
         }
         const ValueId output = m_builder.addResult(unused(name));
         m_builder.declare(output, m_type, std::vector<graph::Dimension>{});
-        steps.emitter().named("Identity", {sum.isValid() ? sum : steps.scalar(0)}, output);
+        steps.named("Identity", {sum.isValid() ? sum : steps.scalar(0)}, output);
         m_builder.addOutput(output);
     }
 

@@ -2,8 +2,6 @@
 // What moves elements: each gives its relevance back to where it came from.
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
-#include "core/lrp/rules/linearform.h"
-#include "core/ops/lookup.h"
 
 #include <algorithm>
 #include <array>
@@ -27,19 +25,15 @@ std::int64_t axisOf(const RelevanceSite& site, std::int64_t fallback, std::size_
 }
 
 /// Tokens get the sum over their embeddings; of a table that carries relevance itself, each row gets its own.
-RelevanceParts gathered(RelevanceSite& site, bool isGradient)
+RelevanceParts gathered(RelevanceSite& site, ValueId r)
 {
     RelevanceSteps& steps = site.steps;
     const std::size_t rank = site.shape(0).size();
     const std::size_t indexRank = site.shape(1).size();
     const std::int64_t axis = axisOf(site, 0, rank);
     const auto at = static_cast<std::size_t>(axis);
-    ValueId r = site.relevance[0];
     std::vector<ValueId> parts(site.tracked.size());
     if (site.isTracked(1) && !site.isTracked(0)) {
-        if (isGradient && site.flag("times_embedding")) {
-            r = steps.multiply(r, site.outputs[0]);
-        }
         Extents rest(rank - 1);
         std::iota(rest.begin(), rest.end(), static_cast<std::int64_t>(indexRank));
         if (axis != 0) {
@@ -51,7 +45,7 @@ RelevanceParts gathered(RelevanceSite& site, bool isGradient)
     const Extents places = site.known(1);
     const bool isOne = places.size() == 1 && indexRank <= 1;
     if (!isOne || site.freeAxes.isFree(site.node.inputs[0], at) || site.isTracked(1)) {
-        return pulledBack(site, site.relevance);
+        return pulledBack(site, {r});
     }
     const std::int64_t extent = site.shape(0)[at];
     const std::int64_t place = places[0] < 0 ? places[0] + extent : places[0];
@@ -59,32 +53,28 @@ RelevanceParts gathered(RelevanceSite& site, bool isGradient)
     Extents after(rank, 0);
     before[at] = place;
     after[at] = extent - place - 1;
-    const ValueId row = indexRank == 0 ? steps.op("Unsqueeze", {r, steps.ints({axis})}) : r;
-    parts[0] = steps.emitter().pad(row, before, after);
+    const ValueId row = indexRank == 0 ? steps.node("Unsqueeze", {r, steps.ints({axis})}) : r;
+    parts[0] = steps.pad(row, before, after);
     return parts;
 }
 
 } // namespace
 
-RelevanceParts relevanceOfShapeMap(RelevanceSite& site)
+RelevanceParts backThroughShapeMap(RelevanceSite& site, std::vector<ValueId> s)
 {
-    const std::string_view name = site.rule.name();
-    const bool isGradient = name == "gradient";
-    if (!isGradient && name != "pass") {
-        return noForm(site);
-    }
     const std::string& op = site.node.op;
-    if (op == "Neg" && !isGradient) {
-        return site.only(0, site.relevance[0]);
+    const bool isNegated = lrp::as<ops::ShapeMap>(site.structure()).sign() != 1;
+    if (isNegated && site.form.way == lrp::Way::Carried) {
+        return site.only(0, s[0]);
     }
     if (std::ranges::find(kSameElements, op) != kSameElements.end()) {
-        return site.only(0, site.steps.reshapeLike(site.relevance[0], site.operands[0]));
+        return site.only(0, site.steps.reshapeLike(s[0], site.operands[0]));
     }
     const bool isOurGather = op == "Gather" && site.node.domain == "retrograde";
     if (!site.node.domain.empty() && !isOurGather) {
         return notWritten(site, "it is no operator of the standard; export the float model");
     }
-    return op == "Gather" ? gathered(site, isGradient) : pulledBack(site, site.relevance);
+    return op == "Gather" ? gathered(site, s[0]) : pulledBack(site, std::move(s));
 }
 
 } // namespace retro::engine

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of sums over axes and of pooling, as nodes of the standard.
-#include "core/engine/explainer/relevancewindows.h"
+#include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
-#include "core/lrp/rules/linearform.h"
+#include "core/ops/windowsums.h"
+#include "core/tape/gradientgraph/reducedaxes.h"
+#include "core/tape/gradientgraph/windowgeometry.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,219 +19,62 @@ namespace
 
 using Extents = std::vector<std::int64_t>;
 
-/// The axes that a node sums over, counted from the start; ascending.
-Extents summedAxes(const RelevanceSite& site)
+/// What a reverse rule would be given.
+tape::EmitSite emitSite(const RelevanceSite& site)
 {
-    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
-    Extents axes = site.known(1);
-    if (axes.empty()) {
-        axes = graph::attributeOr<Extents>(site.node, "axes", {});
-    }
-    if (site.node.op.starts_with("Global")) {
-        axes.resize(static_cast<std::size_t>(rank - 2));
-        std::iota(axes.begin(), axes.end(), 2);
-    } else if (axes.empty() && graph::intAttribute(site.node, "noop_with_empty_axes", 0) == 0) {
-        axes.resize(static_cast<std::size_t>(rank));
-        std::iota(axes.begin(), axes.end(), 0);
-    }
-    for (std::int64_t& axis : axes) {
-        axis += axis < 0 ? rank : 0;
-    }
-    std::ranges::sort(axes);
-    return axes;
-}
-
-bool keepsAxes(const RelevanceSite& site)
-{
-    return site.node.op.starts_with("Global") || graph::intAttribute(site.node, "keepdims", 1) != 0;
-}
-
-/// The result with the axes that it lost.
-ValueId withAxes(RelevanceSite& site, ValueId value, const Extents& axes)
-{
-    return keepsAxes(site) || axes.empty() ? value : site.steps.op("Unsqueeze", {value, site.steps.ints(axes)});
-}
-
-/// How many elements are added, as a number.
-ValueId summedCount(RelevanceSite& site, const Extents& axes)
-{
-    RelevanceSteps& steps = site.steps;
-    double known = 1;
-    Extents free;
-    for (const std::int64_t axis : axes) {
-        const auto at = static_cast<std::size_t>(axis);
-        if (site.freeAxes.isFree(site.node.inputs[0], at)) {
-            free.push_back(axis);
-        } else {
-            known *= static_cast<double>(site.shape(0)[at]);
-        }
-    }
-    if (free.empty()) {
-        return steps.scalar(known);
-    }
-    const ValueId extents = steps.op("Gather", {steps.shapeOf(site.operands[0]), steps.ints(free)});
-    graph::Attributes whole{{"keepdims", std::int64_t{0}}};
-    return steps.scaled(steps.op("ReduceProd", {steps.asFloat(extents)}, std::move(whole)), known);
+    return {site.steps, site.model, site.node, valuesFor(site, site.relevance)};
 }
 
 /// R·softmax(±βx) over the axes; the extreme of them is the result, so that no exponential is large.
-RelevanceParts softmaxOverAxes(RelevanceSite& site, const Extents& axes)
+base::Result<ValueId> softmaxOverAxes(RelevanceSite& site, ValueId s)
 {
     RelevanceSteps& steps = site.steps;
-    const ValueId x = site.operands[0];
-    const double sign = site.node.op == "ReduceMin" ? -1 : 1;
-    if (axes.empty() || !(site.number("beta", 1) > 0)) {
+    tape::EmitSite at = emitSite(site);
+    const tape::ReducedAxes reduced(at);
+    if (reduced.axes().empty()) {
         return noForm(site);
     }
-    const ValueId above = steps.subtract(x, withAxes(site, site.outputs[0], axes));
-    const ValueId weights = steps.op("Exp", {steps.scaled(above, sign * site.number("beta", 1))});
-    const ValueId each = steps.op("Div", {withAxes(site, site.relevance[0], axes), steps.sumOver(weights, axes, true)});
-    return site.only(0, steps.multiply(weights, each));
+    const bool isOfSmallest = ops::windowsOf(site.structure())->smallestWins();
+    const ValueId above = steps.subtract(site.operands[0], reduced.widened(site.outputs[0]));
+    const ValueId weights = steps.node("Exp", {steps.scaled(above, (isOfSmallest ? -1 : 1) * site.form.beta)});
+    const ValueId each = steps.node("Div", {reduced.widened(s), steps.sumOver(weights, reduced.axes(), true)});
+    return steps.multiply(weights, each);
 }
 
 } // namespace
 
-RelevanceParts relevanceOfReduction(RelevanceSite& site)
+ValueId inEqualParts(RelevanceSite& site, ValueId s)
 {
-    RelevanceSteps& steps = site.steps;
-    const std::string_view name = site.rule.name();
-    const bool isMean = site.node.op != "ReduceSum";
-    const Extents axes = summedAxes(site);
-    const ValueId x = site.operands[0];
-    const auto spread = [&](ValueId value) { return steps.expandLike(withAxes(site, value, axes), x); };
-    const auto perElement = [&](ValueId value) { return steps.op("Div", {value, summedCount(site, axes)}); };
-    const ValueId r = site.relevance[0];
-    if (name == "norm") {
-        const ValueId s = steps.quotient(r, site.outputs[0], site.stabiliser(), site.outputShape().size(),
-                                         isNowhereNegative(site.model, site.node.outputs[0]));
-        return site.only(0, steps.multiply(x, spread(isMean ? perElement(s) : s)));
-    }
-    if (name == "uniform") {
-        return site.only(0, spread(perElement(r)));
-    }
-    if (name == "gradient") {
-        return site.only(0, spread(isMean ? perElement(r) : r));
-    }
-    if (name == "abs-ratio") {
-        const ValueId weights = steps.op("Abs", {x});
-        const ValueId total = axes.empty() ? weights : steps.sumOver(weights, axes, keepsAxes(site));
-        const ops::algebra::Stabiliser stabiliser{lrp::StabiliserKind::Add, site.number("epsilon", 1e-11), false};
-        const ValueId s = steps.quotient(r, total, stabiliser, site.outputShape().size(), true);
-        return site.only(0, steps.multiply(weights, spread(s)));
-    }
-    if (name == "softmax-weighted") {
-        return softmaxOverAxes(site, axes);
-    }
-    return noForm(site);
+    tape::EmitSite at = emitSite(site);
+    const tape::ReducedAxes reduced(at);
+    return reduced.spread(reduced.perElement(s));
 }
 
 namespace
 {
 
 /// One window of ones per channel.
-ValueId onesPerChannel(RelevanceSite& site, const RelevanceWindows& windows)
+ValueId onesPerChannel(RelevanceSite& site, const tape::WindowGeometry& windows)
 {
     Extents shape{site.shape(0)[1], 1};
     shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
-    return site.steps.filled(site.steps.ints(shape), 1);
+    return site.steps.filledBy(site.steps.ints(shape), 1);
 }
 
-base::Result<RelevanceWindows> poolWindows(const RelevanceSite& site)
+/// Of a MaxPool.
+base::Result<tape::WindowGeometry> poolWindows(const RelevanceSite& site)
 {
-    if (site.freeAxes.isFree(site.node.inputs[0], 1)) {
+    const tape::EmitSite at = emitSite(site);
+    tape::WindowGeometry windows(at, at.integers("kernel_shape", {}), site.shape(0), site.outputShape());
+    if (at.hasFree(0, 1) || !windows.refusal(at).empty()) {
         return needsExtents(site);
     }
-    return RelevanceWindows::of(site, graph::attributeOr<Extents>(site.node, "kernel_shape", {}), site.node.inputs[0],
-                                site.node.outputs[0]);
-}
-
-/// Per window how many elements its average divides by.
-ValueId elementsPerWindow(RelevanceSite& site, const RelevanceWindows& windows)
-{
-    RelevanceSteps& steps = site.steps;
-    const std::int64_t whole =
-        std::accumulate(windows.kernel.begin(), windows.kernel.end(), std::int64_t{1}, std::multiplies<>());
-    const bool hasPads = std::ranges::any_of(windows.pads, [](std::int64_t pad) { return pad != 0; });
-    if (!hasPads || graph::intAttribute(site.node, "count_include_pad", 0) != 0) {
-        return steps.scalar(static_cast<double>(whole));
-    }
-    const ValueId one = steps.emitter().slice(site.operands[0], {0, 0}, {1, 1}, {0, 1});
-    Extents shape{1, 1};
-    shape.insert(shape.end(), windows.kernel.begin(), windows.kernel.end());
-    const ValueId ones = steps.filled(steps.ints(shape), 1);
-    return steps.op("Conv", {steps.filledLike(one, 1), ones}, windows.attributes(1));
-}
-
-/// Of each sample and channel (or along one axis), the place of the largest element takes all.
-RelevanceParts toLargest(RelevanceSite& site)
-{
-    RelevanceSteps& steps = site.steps;
-    const ValueId x = site.operands[0];
-    const Extents axes = summedAxes(site);
-    const bool isSmallest = site.node.op == "ReduceMin";
-    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
-    // Axes that are not the last ones, one behind the other, would be put in another order.
-    const bool areLast = !axes.empty() && axes.back() == rank - 1 &&
-                         axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
-    if (axes.size() != 1 && !areLast) {
-        return notWritten(site, "it is over several axes that are not the last ones; reduce them one by one");
-    }
-    ValueId flat = x;
-    ValueId arrived = withAxes(site, site.relevance[0], axes);
-    std::int64_t axis = axes.front();
-    if (axes.size() > 1) {
-        const Extents kept(static_cast<std::size_t>(axis), 0);
-        Extents folded = kept;
-        folded.push_back(-1);
-        Extents single = kept;
-        single.push_back(1);
-        flat = steps.op("Reshape", {x, steps.ints(folded)});
-        arrived = steps.op("Reshape", {arrived, steps.ints(single)});
-    }
-    const ValueId place =
-        steps.op(isSmallest ? "ArgMin" : "ArgMax", {flat}, {{"axis", axis}, {"keepdims", std::int64_t{1}}});
-    const ValueId routed = steps.emitter().scatter(steps.filledLike(flat, 0), place, arrived, axis);
-    return site.only(0, axes.size() > 1 ? steps.reshapeLike(routed, x) : routed);
-}
-
-/// True where no element is in two windows.
-bool areApart(const graph::Node& pool)
-{
-    const auto kernel = graph::attributeOr<Extents>(pool, "kernel_shape", {});
-    const auto strides = graph::attributeOr<Extents>(pool, "strides", Extents(kernel.size(), 1));
-    const auto dilations = graph::attributeOr<Extents>(pool, "dilations", Extents(kernel.size(), 1));
-    for (std::size_t i = 0; i < kernel.size(); ++i) {
-        if ((kernel[i] - 1) * dilations[i] + 1 > strides[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// By the indices that MaxPool gives.
-ValueId byScatter(RelevanceSite& site)
-{
-    RelevanceSteps& steps = site.steps;
-    graph::Attributes attributes = site.node.attributes;
-    attributes.erase("storage_order");
-    const ValueId x = site.operands[0];
-    const std::vector<ValueId> pooled = steps.emitter().node("MaxPool", {x}, std::move(attributes), 2);
-    const ValueId line = steps.ints({-1});
-    const ValueId size = steps.op("Reshape", {steps.op("Size", {x}), line});
-    graph::Attributes scatter{{"axis", std::int64_t{0}}};
-    if (!areApart(site.node)) {
-        scatter["reduction"] = std::string("add");
-    }
-    const ValueId flat = steps.op(
-        "ScatterElements",
-        {steps.filled(size, 0), steps.op("Reshape", {pooled[1], line}), steps.op("Reshape", {site.relevance[0], line})},
-        std::move(scatter));
-    return steps.reshapeLike(flat, x);
+    return windows;
 }
 
 /// By one convolution that lays the elements of each window behind each other, and its transposed map: all to the
 /// largest element, or (beta) to each by its softmax.
-ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, std::optional<double> beta = {})
+ValueId byTaps(RelevanceSite& site, const tape::WindowGeometry& windows, ValueId s, std::optional<double> beta = {})
 {
     RelevanceSteps& steps = site.steps;
     const ValueId x = site.operands[0];
@@ -243,104 +88,82 @@ ValueId byTaps(RelevanceSite& site, const RelevanceWindows& windows, std::option
     for (std::int64_t k = 0; k < taps; ++k) {
         ones[static_cast<std::size_t>(k * taps + k)] = 1;
     }
-    const ValueId kernels = steps.constant(tensor::Tensor::of<double>(shape, ones));
+    const ValueId kernels = steps.floats(tensor::Tensor::of<double>(shape, ones));
     Extents repeats(shape.size(), 1);
     repeats[0] = channels;
-    const ValueId all = steps.op("Tile", {kernels, steps.ints(repeats)});
+    const ValueId all = steps.node("Tile", {kernels, steps.ints(repeats)});
     // What lies outside must win nowhere: zeros of the padding of a convolution could.
     const std::size_t axes = windows.axes();
     Extents pads(2 * axes + 4, 0);
     for (std::size_t i = 0; i < axes; ++i) {
         pads[i + 2] = windows.pads[i];
-        pads[axes + 4 + i] = windows.pads[axes + i];
+        pads[axes + 4 + i] = windows.pads[axes + i] + std::max<std::int64_t>(0, -windows.missing[i]);
     }
-    const ValueId padded = steps.op("Pad", {x, steps.ints(pads), steps.scalar(std::numeric_limits<float>::lowest())});
-    RelevanceWindows bare = windows;
-    bare.pads.assign(2 * axes, 0);
-    const ValueId laid = steps.op("Conv", {padded, all}, bare.attributes(channels));
+    const ValueId padded = steps.node("Pad", {x, steps.ints(pads), steps.scalar(std::numeric_limits<float>::lowest())});
+    graph::Attributes bare = windows.attributes(channels);
+    bare["pads"] = Extents(2 * axes, 0);
+    const ValueId laid = steps.node("Conv", {padded, all}, std::move(bare));
     // [N, C·K, O…] → [N, C, K, -1]
-    const ValueId apart = steps.op("Reshape", {laid, steps.ints({0, channels, taps, -1})});
+    const ValueId apart = steps.node("Reshape", {laid, steps.ints({0, channels, taps, -1})});
     const auto winner = [&] {
-        const ValueId place = steps.op("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
+        const ValueId place = steps.node("ArgMax", {apart}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{1}}});
         Extents numbers(static_cast<std::size_t>(taps));
         std::iota(numbers.begin(), numbers.end(), 0);
-        const ValueId column = steps.op("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
-        return steps.asFloat(steps.op("Equal", {place, column}));
+        const ValueId column = steps.node("Reshape", {steps.ints(numbers), steps.ints({taps, 1})});
+        return steps.asFloat(steps.node("Equal", {place, column}));
     };
     const ValueId share =
-        beta ? steps.op("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
-    const ValueId r = steps.op("Reshape", {site.relevance[0], steps.ints({0, channels, 1, -1})});
+        beta ? steps.node("Softmax", {steps.scaled(apart, *beta)}, {{"axis", std::int64_t{2}}}) : winner();
+    const ValueId r = steps.node("Reshape", {s, steps.ints({0, channels, 1, -1})});
     const ValueId routed = steps.reshapeLike(steps.multiply(share, r), laid);
     return windows.spreadBack(steps, routed, all, channels, x);
 }
 
-RelevanceParts toWinner(RelevanceSite& site)
-{
-    if (site.node.op != "MaxPool") {
-        return toLargest(site);
-    }
-    if (!site.usesTaps) {
-        return site.only(0, byScatter(site));
-    }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    return site.only(0, byTaps(site, windows));
-}
+/// With windows; else one window is what is reduced.
+bool isPool(const RelevanceSite& site) { return site.node.op == "MaxPool"; }
 
 } // namespace
 
-RelevanceParts relevanceOfAveragePool(RelevanceSite& site)
+RelevanceParts backToWinners(RelevanceSite& site, ValueId s)
 {
-    if (site.node.op == "GlobalAveragePool") {
-        return relevanceOfReduction(site);
+    if (!isPool(site) || !site.usesTaps) {
+        return pulledBack(site, {s});
     }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    RelevanceSteps& steps = site.steps;
-    const std::string_view name = site.rule.name();
-    const ValueId x = site.operands[0];
-    const auto back = [&](ValueId value) {
-        const ValueId each = steps.op("Div", {value, elementsPerWindow(site, windows)});
-        return windows.spreadBack(steps, each, onesPerChannel(site, windows), site.shape(0)[1], x);
-    };
-    if (name == "norm") {
-        const ValueId s =
-            steps.quotient(site.relevance[0], site.outputs[0], site.stabiliser(), site.outputShape().size(),
-                           isNowhereNegative(site.model, site.node.outputs[0]));
-        return site.only(0, steps.multiply(x, back(s)));
-    }
-    if (name == "uniform" || name == "gradient") {
-        return site.only(0, back(site.relevance[0]));
-    }
-    return noForm(site);
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
+    return site.only(0, byTaps(site, windows, s));
 }
 
-RelevanceParts relevanceOfMaxPool(RelevanceSite& site)
+base::Result<ValueId> sumOfWindows(RelevanceSite& site, ValueId value)
 {
-    const std::string_view name = site.rule.name();
-    if (site.node.outputs.size() > 1 && site.node.outputs[1].isValid() && site.relevance.size() > 1 &&
-        site.relevance[1].isValid()) {
+    if (!isPool(site)) {
+        tape::EmitSite at = emitSite(site);
+        const tape::ReducedAxes reduced(at);
+        return reduced.axes().empty() ? value : site.steps.sumOver(value, reduced.axes(), reduced.keepsAxes());
+    }
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
+    return site.steps.node("Conv", {value, onesPerChannel(site, windows)}, windows.attributes(site.shape(0)[1]));
+}
+
+base::Result<ValueId> backThroughWindows(RelevanceSite& site, ValueId s)
+{
+    if (!isPool(site)) {
+        tape::EmitSite at = emitSite(site);
+        return tape::ReducedAxes(at).spread(s);
+    }
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
+    return windows.spreadBack(site.steps, s, onesPerChannel(site, windows), site.shape(0)[1], site.operands[0]);
+}
+
+base::Result<ValueId> bySoftmaxOfWindows(RelevanceSite& site, ValueId s)
+{
+    if (!(site.form.beta > 0)) {
         return noForm(site);
     }
-    if (name == "winner-take-all" || name == "gradient") {
-        return toWinner(site);
+    if (!isPool(site)) {
+        return softmaxOverAxes(site, s);
     }
-    if (name == "softmax-weighted" && site.node.op != "MaxPool") {
-        return softmaxOverAxes(site, summedAxes(site));
-    }
-    if ((name != "proportional" && name != "softmax-weighted") || site.node.op != "MaxPool") {
-        return noForm(site);
-    }
-    RETRO_TRY(const RelevanceWindows windows, poolWindows(site));
-    if (name == "softmax-weighted") {
-        const double beta = site.number("beta", 1);
-        return beta > 0 ? RelevanceParts(site.only(0, byTaps(site, windows, beta))) : noForm(site);
-    }
-    RelevanceSteps& steps = site.steps;
-    const ValueId x = site.operands[0];
-    const std::int64_t channels = site.shape(0)[1];
-    const ValueId ones = onesPerChannel(site, windows);
-    const ValueId sums = steps.op("Conv", {x, ones}, windows.attributes(channels));
-    const ValueId s = steps.quotient(site.relevance[0], sums, site.stabiliser(), site.outputShape().size());
-    return site.only(0, steps.multiply(x, windows.spreadBack(steps, s, ones, channels, x)));
+    RETRO_TRY(const tape::WindowGeometry windows, poolWindows(site));
+    return byTaps(site, windows, s, site.form.beta);
 }
 
 } // namespace retro::engine

@@ -4,9 +4,8 @@
 #include "core/engine/forwarding/forwardneeds.h"
 #include "core/engine/plan/passsubject.h"
 #include "core/event/observer.h"
-
-#include <algorithm>
-#include <array>
+#include "core/lrp/rules/nodeform.h"
+#include "core/lrp/rules/ruleapplication.h"
 
 namespace retro::engine
 {
@@ -27,20 +26,15 @@ public:
     explicit RelevanceNeeds(const PassSubject& subject);
 };
 
-/// Rules whose say over ReLU and maximum pooling is that of the derivative: what they read they look at as it does.
-bool looksAsGradient(const lrp::Rule& rule)
-{
-    constexpr std::array<std::string_view, 3> kNames{"gradient", "guided-backprop", "winner-take-all"};
-    return std::ranges::find(kNames, rule.name()) != kNames.end();
-}
-
 RelevanceNeeds::RelevanceNeeds(const PassSubject& subject) : ForwardNeeds(subject.sharedModel(), subject.targets())
 {
     for (const NodeId node : subject.graph()->postOrder()) {
         const bool isApplied = !model().graph().isInput(node) && !subject.graph()->children(node).empty();
         if (isApplied && (*subject.rules())[node.index()].rule) {
-            const lrp::Rule& rule = *(*subject.rules())[node.index()].rule;
-            addReads(node, subject.reads(node, subject.wantedSlots(node)), looksAsGradient(rule));
+            // A rule that is the derivative looks at what it reads as that does.
+            const auto form = (*subject.rules())[node.index()].rule->form(model().op(node),
+                                                                          lrp::trackedSlots(*subject.graph(), node));
+            addReads(node, subject.reads(node, subject.wantedSlots(node)), form && form->isGradient());
         }
     }
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/model/changedgraph.h"
 
-#include "core/graph/graphbuilder.h"
 #include "core/graph/renumbered.h"
+#include "core/rewrite/addvalue.h"
 
 namespace retro::engine
 {
 
 using base::ValueId;
 using graph::Value;
-using graph::ValueKind;
 
 namespace
 {
@@ -17,28 +16,18 @@ namespace
 /// A value in the builder, with what is to be different.
 ValueId addCopy(graph::GraphBuilder& builder, const Value& value, ValueId id, const GraphChanges& changes)
 {
-    ValueId copy;
-    switch (value.kind) {
-    case ValueKind::Input: {
-        const auto shape = changes.shapes.find(id);
-        copy = builder.addInput(value.name, value.dtype,
-                                shape == changes.shapes.end() ? value.shape : std::optional(shape->second));
-        break;
+    Value changed = value;
+    if (const auto shape = changes.shapes.find(id); shape != changes.shapes.end()) {
+        changed.shape = shape->second;
     }
-    case ValueKind::Constant: {
-        const auto given = changes.constants.find(id);
-        const bool isGiven = given != changes.constants.end();
-        copy = builder.addConstant(value.name, isGiven ? given->second : value.constant);
-        if (!isGiven) {
-            builder.declare(copy, value.dtype, value.shape);
-        }
-        break;
+    if (const auto given = changes.constants.find(id); given != changes.constants.end()) {
+        changed.constant = given->second;
+        changed.dtype = given->second.dtype();
     }
-    case ValueKind::Result:
-        copy = builder.addResult(value.name);
-        builder.declare(copy, value.dtype, value.shape);
-        break;
+    if (changes.value) {
+        changes.value(id, changed);
     }
+    const ValueId copy = rewrite::addValue(builder, changed, changed.kind);
     if (value.facts) {
         builder.note(copy, value.facts);
     }
@@ -87,7 +76,11 @@ base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Grap
     }
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         if (!changes.keptNodes || (*changes.keptNodes)[i]) {
-            builder.addNode(renumbered(graph.node(base::NodeId(i)), ids));
+            graph::Node node = renumbered(graph.node(base::NodeId(i)), ids);
+            if (changes.node) {
+                changes.node(builder, ids, base::NodeId(i), node);
+            }
+            builder.addNode(std::move(node));
         }
     }
     for (const ValueId output : outputs) {

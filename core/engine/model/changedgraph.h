@@ -2,9 +2,10 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/graph/graph.h"
+#include "core/graph/graphbuilder.h"
 #include "core/ops/boundoperator.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,13 @@ struct GraphChanges
     std::map<base::ValueId, ops::TensorType> inputs;               ///< values that are inputs, behind the graph's own
     std::optional<std::vector<bool>> keptNodes = {};               ///< by NodeId; none = all
     std::optional<std::vector<base::ValueId>> outputs = {};        ///< in place of the graph's own
+    /// Changes a value that the copy gets, its kind included.
+    std::function<void(base::ValueId id, graph::Value& value)> value = {};
+    /// Changes a node that the copy gets, whose operands and results have their ids there: `ids` by id in the graph.
+    /// May add values and nodes in front of it.
+    std::function<void(graph::GraphBuilder& builder, const std::vector<base::ValueId>& ids, base::NodeId id,
+                       graph::Node& node)>
+        node = {};
 };
 
 /// The copy. Inputs keep their order; where all nodes are kept and no input is added, values and nodes keep their ids.

@@ -4,6 +4,7 @@
 #include "core/execute/reachedvalues.h"
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/gradientparts.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/lrp/rules/ruleapplication.h"
 
 #include <algorithm>
@@ -81,7 +82,12 @@ ops::Reads PassSubject::reads(NodeId node, std::span<const std::uint8_t> slots) 
 
 bool PassSubject::stopsAt(NodeId node) const
 {
-    return m_graph && (!(*m_rules)[node.index()].rule || (*m_rules)[node.index()].rule->name() == "stop");
+    if (!m_graph) {
+        return false;
+    }
+    const lrp::RulePointer& rule = (*m_rules)[node.index()].rule;
+    const auto form = rule ? rule->form(m_model->op(node), lrp::trackedSlots(*m_graph, node)) : std::nullopt;
+    return !rule || (form && form->way == lrp::Way::Nowhere);
 }
 
 /// The value whose gradient (relevance) the part of a slot is added to: tokens pass theirs to the input that they are.

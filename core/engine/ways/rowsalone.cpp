@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/ways/rowsalone.h"
 
+#include "core/engine/model/changedgraph.h"
 #include "core/engine/ways/hiddenkeys.h"
 #include "core/engine/ways/rowneeds.h"
 #include "core/graph/attributes.h"
 #include "core/ops/kernel/slices.h"
-#include "core/rewrite/addvalue.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -224,63 +224,70 @@ class RowWriter
 {
 public:
     RowWriter(const execute::BoundModel& model, const RowPlan& plan, std::vector<std::int64_t> rows)
-        : m_model(model), m_graph(model.graph()), m_plan(plan), m_builder(m_graph.name()), m_rows(std::move(rows))
+        : m_model(model), m_graph(model.graph()), m_plan(plan), m_rows(std::move(rows))
     {}
 
     [[nodiscard]] std::shared_ptr<const Graph> write() &&
     {
-        m_builder.setOpsets(m_graph);
-        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
-            graph::Value value = m_graph.value(ValueId(i));
-            value.shape = m_plan.axisOf(ValueId(i)) ? std::nullopt : value.shape;
+        GraphChanges changes;
+        changes.value = [this](ValueId id, graph::Value& value) {
+            value.shape = m_plan.axisOf(id) ? std::nullopt : value.shape;
             if (value.kind == graph::ValueKind::Result && isKnownBefore(m_model, value.producer)) {
-                value.constant = m_model.storedConstant(ValueId(i)); // of all rows
+                value.constant = m_model.storedConstant(id); // of all rows
                 value.kind = graph::ValueKind::Constant;
             }
-            m_ids.push_back(rewrite::addValue(m_builder, value, value.kind));
-        }
-        m_position = m_builder.addConstant(suffix("asked row", "asked rows"),
-                                           tensor::Tensor::of<std::int64_t>({std::ssize(m_rows)}, m_rows));
+        };
+        changes.node = [this](graph::GraphBuilder& builder, const std::vector<ValueId>& ids, NodeId id, Node& node) {
+            m_builder = &builder;
+            m_ids = &ids;
+            change(id, node);
+        };
+        changes.keptNodes.emplace();
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
-            if (!isKnownBefore(m_model, NodeId(i))) {
-                add(NodeId(i));
-            }
+            changes.keptNodes->push_back(!isKnownBefore(m_model, NodeId(i)));
         }
+        changes.outputs.emplace();
         for (const ValueId output : m_graph.outputs()) {
-            const NodeId maker = m_graph.nodeOf(output);
             const bool isResult = m_graph.value(output).kind == graph::ValueKind::Result;
-            if (!isResult || !m_plan.isPadded(maker)) {
-                m_builder.addOutput(m_ids[output.index()]);
+            if (!isResult || !m_plan.isPadded(m_graph.nodeOf(output))) {
+                changes.outputs->push_back(output);
             }
         }
-        auto built = std::move(m_builder).build();
-        return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+        const auto made = changedGraph(m_graph, changes);
+        return made.ok() ? *made : nullptr;
     }
 
 private:
-    void add(NodeId id)
+    void change(NodeId id, Node& node)
     {
-        Node node = m_graph.node(id);
+        const Node& given = m_graph.node(id);
         const OperandRows& edges = m_plan.edgesOf(id);
         const bool isChoice = id == m_plan.choice();
-        if (isChoice && m_plan.axisOf(node.inputs[0])) { // there is nothing left to choose
+        if (isChoice && m_plan.axisOf(given.inputs[0])) { // there is nothing left to choose
             node.op = "Identity";
             node.attributes.clear();
             node.inputs.resize(1);
-        } else if (!edges.empty() && hasExtents(node)) {
-            node.inputs[1] = rowShape(node);
         }
+        const bool isShaped = !isChoice && !edges.empty() && hasExtents(node);
         for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-            ValueId& operand = node.inputs[slot];
-            if (!operand.isValid() || (slot == 1 && !edges.empty() && hasExtents(node))) {
-                continue;
+            if (slot == 1 && isShaped) {
+                node.inputs[1] = rowShape(given);
+            } else if (given.inputs[slot].isValid() && !edges.empty()) {
+                node.inputs[slot] = operandOf(given.inputs[slot], edges[slot], node.name, slot);
             }
-            operand = operandOf(operand, edges.empty() ? std::nullopt : edges[slot], node.name, slot);
         }
-        for (ValueId& output : node.outputs) {
-            output = output.isValid() ? m_ids[output.index()] : output;
+    }
+
+    [[nodiscard]] ValueId idOf(ValueId value) const { return (*m_ids)[value.index()]; }
+
+    /// The numbers of the rows.
+    ValueId position()
+    {
+        if (!m_position.isValid()) {
+            m_position = m_builder->addConstant(suffix("asked row", "asked rows"),
+                                                tensor::Tensor::of<std::int64_t>({std::ssize(m_rows)}, m_rows));
         }
-        m_builder.addNode(std::move(node));
+        return m_position;
     }
 
     /// What a reader gets for a value of which it needs `rows`.
@@ -291,7 +298,7 @@ private:
             return picked(value, rows->axis, reader, slot);
         }
         return rows && rows->form == NeededRows::Form::Padded && isCut ? padded(value, rows->axis, reader, slot)
-                                                                       : m_ids[value.index()];
+                                                                       : idOf(value);
     }
 
     /// The row of a value that is whole, for one reader: relevance of several is added in the order of the readers.
@@ -300,18 +307,18 @@ private:
         const std::string name = reader + suffix("/row of ", "/rows of ") + std::to_string(slot);
         if (m_model.isConstant(value)) { // stays known before the run
             const tensor::Tensor& all = m_model.storedConstant(value);
-            return m_builder.addConstant(name, ops::slice(all, axis, m_rows.front(), std::ssize(m_rows)).contiguous());
+            return m_builder->addConstant(name, ops::slice(all, axis, m_rows.front(), std::ssize(m_rows)).contiguous());
         }
-        const ValueId row = m_builder.addResult(name);
-        m_builder.declare(row, m_graph.value(value).dtype, std::nullopt);
-        Node gather;
-        gather.op = "Gather";
-        gather.name = name;
-        gather.opset = 13;
-        gather.attributes["axis"] = static_cast<std::int64_t>(axis);
-        gather.inputs = {m_ids[value.index()], m_position};
-        gather.outputs = {row};
-        m_builder.addNode(std::move(gather));
+        const ValueId row = m_builder->addResult(name);
+        m_builder->declare(row, m_graph.value(value).dtype, std::nullopt);
+        m_builder->addNode({"Gather",
+                            "",
+                            name,
+                            "",
+                            13,
+                            {idOf(value), position()},
+                            {row},
+                            {{"axis", static_cast<std::int64_t>(axis)}}});
         return row;
     }
 
@@ -330,16 +337,11 @@ private:
         const Shape& shape = m_model.typeOf(value).shape;
         Shape pads(2 * shape.size(), 0);
         pads[shape.size() + axis] = shape[axis] - std::ssize(m_rows);
-        const ValueId all = m_builder.addResult(name);
-        m_builder.declare(all, m_graph.value(value).dtype, std::nullopt);
-        Node pad;
-        pad.op = "Pad";
-        pad.name = name;
-        pad.opset = 13;
-        pad.inputs = {m_ids[value.index()], m_builder.addConstant(name + "/pads", tensor::Tensor::of<std::int64_t>(
-                                                                                      {std::ssize(pads)}, pads))};
-        pad.outputs = {all};
-        m_builder.addNode(std::move(pad));
+        const ValueId all = m_builder->addResult(name);
+        m_builder->declare(all, m_graph.value(value).dtype, std::nullopt);
+        const ValueId around =
+            m_builder->addConstant(name + "/pads", tensor::Tensor::of<std::int64_t>({std::ssize(pads)}, pads));
+        m_builder->addNode({"Pad", "", name, "", 13, {idOf(value), around}, {all}, {}});
         return all;
     }
 
@@ -348,16 +350,16 @@ private:
     {
         Shape shape = m_model.typeOf(node.outputs[0]).shape;
         shape[*m_plan.axisOf(node.outputs[0])] = std::ssize(m_rows);
-        return m_builder.addConstant(node.name + suffix("/shape of the row", "/shape of the rows"),
-                                     tensor::Tensor::of<std::int64_t>({std::ssize(shape)}, shape));
+        return m_builder->addConstant(node.name + suffix("/shape of the row", "/shape of the rows"),
+                                      tensor::Tensor::of<std::int64_t>({std::ssize(shape)}, shape));
     }
 
     const execute::BoundModel& m_model;
     const Graph& m_graph;
     const RowPlan& m_plan;
-    graph::GraphBuilder m_builder;
     std::vector<std::int64_t> m_rows;
-    std::vector<ValueId> m_ids;
+    graph::GraphBuilder* m_builder = nullptr;    ///< of the copy
+    const std::vector<ValueId>* m_ids = nullptr; ///< there, by id in the graph
     ValueId m_position;
 };
 

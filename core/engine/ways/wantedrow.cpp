@@ -7,10 +7,8 @@
 #include "core/engine/model/prepare.h"
 #include "core/engine/ways/rowsalone.h"
 #include "core/graph/reach.h"
-#include "core/graph/renumbered.h"
 #include "core/lrp/composite/ruleoverride.h"
 #include "core/ops/scoretail.h"
-#include "core/rewrite/addvalue.h"
 #include "core/trace/targetplace.h"
 
 #include <algorithm>
@@ -210,43 +208,34 @@ bool isOneSample(const ExplainRequest& request)
                                [](const tensor::Tensor& input) { return input.rank() == 0 || input.shape()[0] == 1; });
 }
 
+/// Null where the changes make no graph.
+std::shared_ptr<const Graph> changed(const Graph& graph, const GraphChanges& changes)
+{
+    const auto made = changedGraph(graph, changes);
+    return made.ok() ? *made : nullptr;
+}
+
 std::shared_ptr<const Graph> withRow(const Graph& graph, NodeId head, std::int64_t axis, ValueId& position)
 {
-    graph::GraphBuilder builder(graph.name());
-    builder.setOpsets(graph);
     const ValueId rows = graph.node(head).inputs[0];
+    const std::string name = graph.value(rows).name + "/asked row";
     // What follows from `head` has not the shape that is declared.
     const std::vector<bool> isBehind = graph::descendantsOf(graph, graph.node(head).outputs).values;
-    std::vector<ValueId> ids;
-    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        graph::Value value = graph.value(ValueId(i));
-        value.shape = isBehind[i] ? std::nullopt : value.shape;
-        ids.push_back(rewrite::addValue(builder, value, value.kind));
-    }
-    const std::string name = graph.value(rows).name + "/asked row";
-    position = builder.addInput(name + "/position", tensor::DType::Int64, std::vector{graph::Dimension{1, {}}});
-    const ValueId picked = builder.addResult(name);
-    builder.declare(picked, graph.value(rows).dtype, std::nullopt);
-    Node gather;
-    gather.op = "Gather";
-    gather.name = name;
-    gather.opset = 13;
-    gather.attributes["axis"] = axis;
-    gather.inputs = {ids[rows.index()], position};
-    gather.outputs = {picked};
-    builder.addNode(std::move(gather));
-    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        Node node = renumbered(graph.node(NodeId(i)), ids);
-        if (NodeId(i) == head) {
-            node.inputs[0] = picked;
+    GraphChanges changes;
+    changes.value = [&isBehind](ValueId id, graph::Value& value) {
+        value.shape = isBehind[id.index()] ? std::nullopt : value.shape;
+    };
+    changes.node = [&](graph::GraphBuilder& builder, const std::vector<ValueId>& ids, NodeId id, Node& node) {
+        if (id != head) {
+            return;
         }
-        builder.addNode(std::move(node));
-    }
-    for (const ValueId output : graph.outputs()) {
-        builder.addOutput(ids[output.index()]);
-    }
-    auto built = std::move(builder).build();
-    return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+        position = builder.addInput(name + "/position", tensor::DType::Int64, std::vector{graph::Dimension{1, {}}});
+        const ValueId picked = builder.addResult(name);
+        builder.declare(picked, graph.value(rows).dtype, std::nullopt);
+        builder.addNode({"Gather", "", name, "", 13, {ids[rows.index()], position}, {picked}, {{"axis", axis}}});
+        node.inputs[0] = picked;
+    };
+    return changed(graph, changes);
 }
 
 /// By name of what a node read, what it reads in its place.
@@ -272,21 +261,9 @@ graph::Value renamed(graph::Value value, const OtherOperands& others)
 /// The members of a fused node that reads other operands.
 std::shared_ptr<const Graph> renamed(const Graph& members, const OtherOperands& others)
 {
-    graph::GraphBuilder builder(members.name());
-    builder.setOpsets(members);
-    std::vector<ValueId> ids;
-    for (std::size_t i = 0; i < members.valueCount(); ++i) {
-        const graph::Value value = renamed(members.value(ValueId(i)), others);
-        ids.push_back(rewrite::addValue(builder, value, value.kind));
-    }
-    for (const Node& node : members.nodes()) {
-        builder.addNode(renumbered(node, ids));
-    }
-    for (const ValueId output : members.outputs()) {
-        builder.addOutput(ids[output.index()]);
-    }
-    auto built = std::move(builder).build();
-    return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+    GraphChanges changes;
+    changes.value = [&others](ValueId, graph::Value& value) { value = renamed(value, others); };
+    return changed(members, changes);
 }
 
 /// None where a node reads one value in two ways now.

@@ -174,11 +174,4 @@ void bookFiltered(event::LedgerEntry* ledger, const Tensor& arrived, const Tenso
     ledger->causes[static_cast<std::size_t>(event::Cause::Filter)] += amount;
 }
 
-std::vector<Tensor> toTracked(const RuleContext& context)
-{
-    return forTracked(context, [&](std::size_t slot) {
-        return ops::algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
-    });
-}
-
 } // namespace retro::lrp

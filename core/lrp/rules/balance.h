@@ -84,9 +84,6 @@ template <class Part>
     return parts;
 }
 
-/// What arrived at the first output, in the shape of each tracked operand.
-[[nodiscard]] std::vector<Tensor> toTracked(const RuleContext& context);
-
 /// How many operands take relevance.
 [[nodiscard]] inline std::size_t takersOf(std::span<const std::uint8_t> tracked)
 {

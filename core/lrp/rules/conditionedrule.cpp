@@ -2,7 +2,7 @@
 #include "core/lrp/rules/conditionedrule.h"
 
 #include "core/lrp/rules/balance.h"
-#include "core/lrp/rules/linearrule.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
@@ -28,6 +28,11 @@ public:
     }
     [[nodiscard]] RuleParameters parameters() const override { return m_rule->parameters(); }
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override { return m_rule->accepts(structure); }
+    [[nodiscard]] std::optional<NodeForm> form(const ops::BoundOperator& op,
+                                               std::span<const std::uint8_t> tracked) const override
+    {
+        return m_rule->form(op, tracked);
+    }
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
     {
         return m_rule->reads(op, tracked);

@@ -2,9 +2,8 @@
 // The rules of the composite "dynamic" that no other composite has (docs/composites.md).
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/linearform.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/lrp/rules/ruledeclaration.h"
-#include "core/lrp/rules/titledrule.h"
 #include "core/ops/softmaxshare.h"
 
 #include <fmt/format.h>
@@ -19,128 +18,6 @@ using ops::StructureKind;
 
 namespace
 {
-
-class AbsRatioRule final : public TitledRule
-{
-public:
-    explicit AbsRatioRule(double epsilon)
-        : TitledRule({"abs-ratio",
-                      {StructureKind::SumOfOperands, StructureKind::Product, StructureKind::Quotient,
-                       StructureKind::Reduction},
-                      {{"epsilon", epsilon}},
-                      fmt::format("abs-ratio, epsilon {}", epsilon)}),
-          m_stabiliser{StabiliserKind::Add, epsilon, false}
-    {}
-
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
-    {
-        if (op.structure().kind() == StructureKind::Reduction) {
-            return ops::Reads::firstOperand();
-        }
-        ops::Reads reads;
-        if (takersOf(tracked) > 1) {
-            for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
-                reads.operands |= tracked[slot] != 0 ? ops::Reads::bit(slot) : 0;
-            }
-        }
-        return reads;
-    }
-
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        if (context.op.structure().kind() == StructureKind::Reduction) {
-            return onlyFirst(context, weighElements(context));
-        }
-        if (takersOf(context.tracked) == 1) {
-            return onlyFirst(context, asResult(context, context.weights[firstTaker(context.tracked)]));
-        }
-        const Tensor like = Tensor::zeros(context.op.outputTypes()[0].dtype, context.op.outputTypes()[0].shape);
-        const RuleContext here = context.with({&like, 1});
-        Tensor total;
-        Tensor sum;
-        for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                const Tensor size = weightOf(here, slot);
-                addTo(total, size);
-                const Tensor& w = context.weights[slot];
-                addTo(sum, w.isValid() ? algebra::multiply(size, asResult(context, w)) : Tensor());
-            }
-        }
-        return onlyFirst(context, algebra::stabilisedQuotient(sum, total, m_stabiliser));
-    }
-
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        if (context.op.structure().kind() == StructureKind::Reduction) {
-            return amongElements(context);
-        }
-        return takersOf(context.tracked) == 1 ? Balance(context).close(toTracked(context)) : amongOperands(context);
-    }
-
-private:
-    // What operand `slot` weighs, in the shape of the result.
-    static Tensor weightOf(const RuleContext& context, std::size_t slot)
-    {
-        Tensor value = algebra::broadcastTo(context.operands[slot], context.relevance[0].shape());
-        if (slot == 1 && context.op.structure().kind() == StructureKind::Quotient) {
-            value = algebra::stabilisedQuotient(algebra::filledLike(value, 1), value, {StabiliserKind::Add, 0, true});
-        }
-        return algebra::absolute(value);
-    }
-
-    [[nodiscard]] std::vector<Tensor> amongOperands(const RuleContext& context) const
-    {
-        Balance balance(context);
-        std::vector<Tensor> parts(context.tracked.size());
-        Tensor total;
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
-                parts[slot] = weightOf(context, slot);
-                total = total.isValid() ? algebra::add(total, parts[slot]) : parts[slot];
-            }
-        }
-        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], total, m_stabiliser);
-        balance.bookDivision(context.relevance[0], s, total);
-        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (parts[slot].isValid()) {
-                parts[slot] = algebra::reduceTo(algebra::multiply(parts[slot], s), context.operandTypes[slot].shape);
-            }
-        }
-        return balance.close(std::move(parts));
-    }
-
-    [[nodiscard]] Tensor weighElements(const WeighContext& context) const
-    {
-        std::vector<Tensor> operands(context.operands.begin(), context.operands.end());
-        const Tensor sizes = algebra::absolute(context.operands[0]);
-        operands[0] = sizes;
-        const Tensor total = context.op.forward(operands).front();
-        operands[0] = algebra::multiply(sizes, context.weights[0]);
-        const Tensor sum = context.op.forward(operands).front();
-        const bool isMean = as<ops::Reduction>(context.op.structure()).isMean();
-        const double count = isMean ? static_cast<double>(sizes.size()) / static_cast<double>(total.size()) : 1;
-        return algebra::stabilisedQuotient(algebra::scale(sum, count), algebra::scale(total, count), m_stabiliser);
-    }
-
-    // A mean uses the ratio of the sum.
-    [[nodiscard]] std::vector<Tensor> amongElements(const RuleContext& context) const
-    {
-        const auto& map = as<ops::Reduction>(context.op.structure());
-        Balance balance(context);
-        const Tensor weights = algebra::absolute(context.operands[0]);
-        std::vector<Tensor> operands(context.operands.begin(), context.operands.end());
-        operands[0] = weights;
-        Tensor total = context.op.forward(operands).front();
-        if (map.isMean()) {
-            total = algebra::scale(total, static_cast<double>(weights.size()) / static_cast<double>(total.size()));
-        }
-        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], total, m_stabiliser);
-        balance.bookDivision(context.relevance[0], s, total);
-        return balance.close(onlySlot(context, 0, algebra::multiply(weights, map.spread(s))));
-    }
-
-    Stabiliser m_stabiliser;
-};
 
 // 1 on and below the diagonal of the last two axes, else 0, in the shape and type of `like`.
 Tensor lowerTriangle(const Tensor& like)
@@ -169,6 +46,17 @@ public:
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {
         return {ops::Reads::bit(0), ops::Reads::bit(0)};
+    }
+
+    [[nodiscard]] std::optional<NodeForm> form(const ops::BoundOperator& op,
+                                               std::span<const std::uint8_t>) const override
+    {
+        const bool isLogarithm = as<ops::Softmax>(op.structure()).isLogarithm();
+        return NodeForm{.way = Way::Taylor,
+                        .weight = Weight::Operand,
+                        .divisor = isLogarithm ? Divisor::Result : Divisor::None,
+                        .options = {m_stabiliser},
+                        .isCausal = m_causal};
     }
 
     [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
@@ -234,7 +122,23 @@ private:
 
 } // namespace
 
-RulePointer absRatioRule(double epsilon) { return std::make_shared<const AbsRatioRule>(epsilon); }
+RulePointer absRatioRule(double epsilon)
+{
+    using enum StructureKind;
+    const auto form = [epsilon](const NodeSite& site) {
+        const bool isReduction = site.kind() == Reduction;
+        return isReduction || takersOf(site.tracked) > 1 ? NodeForm{isReduction ? Way::Windows : Way::Same,
+                                                                    Weight::Magnitude,
+                                                                    Divisor::Weights,
+                                                                    {{StabiliserKind::Add, epsilon, false}}}
+                                                         : NodeForm();
+    };
+    return formRule({"abs-ratio",
+                     {SumOfOperands, Product, Quotient, Reduction},
+                     {{"epsilon", epsilon}},
+                     fmt::format("abs-ratio, epsilon {}", epsilon)},
+                    form);
+}
 
 RulePointer softmaxTaylorRule(bool causal, const Stabiliser& stabiliser)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/rules/balance.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/tensor/tensor.h"
@@ -78,7 +79,11 @@ public:
         return result;
     }
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override { return m_rule->accepts(structure); }
-    [[nodiscard]] const LinearForm* linearForm() const override { return m_rule->linearForm(); }
+    [[nodiscard]] std::optional<NodeForm> form(const ops::BoundOperator& op,
+                                               std::span<const std::uint8_t> tracked) const override
+    {
+        return m_rule->form(op, tracked);
+    }
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
     {
         return m_rule->reads(op, tracked);

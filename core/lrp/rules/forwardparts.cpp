@@ -82,26 +82,16 @@ Tensor alongBilinear(const WeighContext& context, std::span<const Tensor> v)
     return sum;
 }
 
-/// p ⊙ (v − Σ p·v); of a logarithm v − Σ p·v.
-Tensor alongSoftmax(const WeighContext& context, const Tensor& v)
+/// Of y = ln p: v − Σ p·v.
+Tensor alongLogarithm(const WeighContext& context, const Tensor& v)
 {
-    const auto& softmax = as<ops::Softmax>(context.op.structure());
-    const Tensor& y = context.outputs[0];
-    const Tensor p = softmax.isLogarithm() ? algebra::exponential(y) : y;
-    const Tensor weighted = algebra::multiply(p, v);
-    const Tensor total = softmax.sumOverAxis(weighted);
-    return softmax.isLogarithm()
-               ? algebra::subtract(v, algebra::broadcastTo(total, v.shape()))
-               : algebra::subtract(weighted, algebra::multiply(p, algebra::broadcastTo(total, v.shape())));
+    const Tensor p = algebra::exponential(context.outputs[0]);
+    const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(algebra::multiply(p, v));
+    return algebra::subtract(v, algebra::broadcastTo(total, v.shape()));
 }
 
-Tensor alongElements(const WeighContext& context, const Tensor& v)
-{
-    const auto& map = as<ops::ElementWise>(context.op.structure());
-    const bool byOutput = map.derivativeReadsOutput();
-    return algebra::multiply(
-        v, map.derivative(byOutput ? Tensor() : context.operands[0], byOutput ? context.outputs[0] : Tensor()));
-}
+/// Where J is its own transpose.
+Tensor alongItself(const WeighContext& context, const Tensor& v) { return gradientPart(context.with({&v, 1}), 0); }
 
 /// Σ over operands of the function on the direction: it is linear in each.
 std::vector<Tensor> alongLinear(const WeighContext& context, std::span<const Tensor> v)
@@ -272,16 +262,16 @@ std::vector<Tensor> alongDerivative(const WeighContext& context, std::span<const
         return results;
     }
     case StructureKind::ElementWise:
-        return onlyFirst(context, alongElements(context, v[0]));
+    case StructureKind::Normalisation:
+        return onlyFirst(context, alongItself(context, v[0]));
     case StructureKind::Reduction:
     case StructureKind::AveragePool:
         return runOn(context, 0, v[0]);
     case StructureKind::MaxPool:
         return onlyFirst(context, ops::pickedPlacesOf(structure)->pick(v[0], context.operands));
-    case StructureKind::Normalisation:
-        return onlyFirst(context, algebra::multiplyBroadcast(v[0], as<ops::Normalisation>(structure).scale()));
     case StructureKind::Softmax:
-        return onlyFirst(context, alongSoftmax(context, v[0]));
+        return onlyFirst(context, as<ops::Softmax>(structure).isLogarithm() ? alongLogarithm(context, v[0])
+                                                                            : alongItself(context, v[0]));
     case StructureKind::Differentiable:
     case StructureKind::SelfNormalisation:
     case StructureKind::Composed:

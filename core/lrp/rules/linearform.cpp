@@ -3,7 +3,7 @@
 
 #include "core/lrp/rules/balance.h"
 #include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/titledrule.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/lrp/traversal/parametersink.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/gammadivision.h"
@@ -474,47 +474,15 @@ private:
     OperandParts m_parts;
 };
 
-class LinearFormRule final : public TitledRule
+// Bounds per channel have one for each of axis 1; of two lists one is single or both are as long.
+std::string boxMisfit(std::size_t bounds, const tensor::Shape& shape)
 {
-public:
-    LinearFormRule(std::string_view name, std::string text, RuleParameters parameters, LinearForm form)
-        : TitledRule({name, {ops::StructureKind::LinearMap}, std::move(parameters), std::move(text)}),
-          m_form(std::move(form))
-    {}
-
-    [[nodiscard]] const LinearForm* linearForm() const override { return &m_form; }
-    [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,
-                                     std::span<const std::uint8_t>) const override
-    {
-        const tensor::Shape& shape = operands[as<ops::LinearMap>(op.structure()).operandSlot()].shape;
-        for (const std::vector<double>* bounds : {&m_form.low, &m_form.high}) {
-            const bool fits =
-                bounds->size() <= 1 || (shape.size() > 1 && shape[1] == static_cast<std::int64_t>(bounds->size()));
-            if (!fits) {
-                return fmt::format("has bounds for {} channels, but its input is {}; give one number, or one per "
-                                   "channel (axis 1)",
-                                   bounds->size(), tensor::toText(shape));
-            }
-        }
-        return {};
-    }
-
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
-    {
-        return readsOf(m_form, as<ops::LinearMap>(op.structure()));
-    }
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        return applyForm(m_form, context);
-    }
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        return weighForm(m_form, context);
-    }
-
-private:
-    LinearForm m_form;
-};
+    const bool fits = bounds <= 1 || (shape.size() > 1 && shape[1] == static_cast<std::int64_t>(bounds));
+    return fits ? std::string()
+                : fmt::format("has bounds for {} channels, but its input is {}; give one number, or one per channel "
+                              "(axis 1)",
+                              bounds, tensor::toText(shape));
+}
 
 } // namespace
 
@@ -590,7 +558,16 @@ std::vector<Tensor> weighForm(const LinearForm& form, const WeighContext& contex
 
 RulePointer linearFormRule(std::string_view name, std::string text, RuleParameters parameters, LinearForm form)
 {
-    return std::make_shared<const LinearFormRule>(name, std::move(text), std::move(parameters), std::move(form));
+    MisfitOfNode misfit;
+    if (form.isBox()) {
+        misfit = [most = std::max(form.low.size(), form.high.size())](const NodeSite& site, auto operands) {
+            const tensor::Shape& shape = operands[as<ops::LinearMap>(site.op.structure()).operandSlot()].shape;
+            return boxMisfit(most, shape);
+        };
+    }
+    return formRule(
+        {name, {ops::StructureKind::LinearMap}, std::move(parameters), std::move(text)},
+        [form = std::move(form)](const NodeSite&) { return NodeForm{.linear = &form}; }, std::move(misfit));
 }
 
 } // namespace retro::lrp

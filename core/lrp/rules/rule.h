@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ namespace retro::lrp
 using tensor::Tensor;
 
 class ParameterSink;
-struct LinearForm;
+struct NodeForm;
 
 /// What a rule may look at when it is applied to one node. Tensors that the rule did not ask for with reads() may be
 /// invalid.
@@ -60,8 +61,9 @@ public:
     [[nodiscard]] virtual RuleParameters parameters() const { return {}; }
     /// True when the rule is defined for this operator's structure.
     [[nodiscard]] virtual bool accepts(const ops::Structure& structure) const = 0;
-    /// What the rule does at linear maps, as data; null where it is not defined for them, or has another form there.
-    [[nodiscard]] virtual const LinearForm* linearForm() const { return nullptr; }
+    /// What the rule does at a node that it accepts, as data; none where that is not said so.
+    [[nodiscard]] virtual std::optional<NodeForm> form(const ops::BoundOperator& op,
+                                                       std::span<const std::uint8_t> tracked) const;
     /// What is wrong with this node beyond its structure (shapes that the parameters do not fit, computed operands that
     /// are too many); empty when nothing is. `operands` and `tracked` per operand slot.
     [[nodiscard]] virtual std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,

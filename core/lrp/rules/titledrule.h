@@ -14,10 +14,27 @@ namespace retro::lrp
 struct RuleTitle
 {
     std::string_view name;
-    std::vector<ops::StructureKind> structures;
+    std::vector<ops::StructureKind> structures{};
     RuleParameters parameters{};
     std::string text{}; ///< for people; empty: the name
+    /// Which structures it is for, where their kind does not say that.
+    bool (*isFor)(const ops::Structure&) = nullptr;
+    bool isLinear = true; ///< in what arrives
 };
+
+/// The title of a rule whose text is its name and the epsilon.
+[[nodiscard]] inline RuleTitle titleOf(std::string_view name, std::vector<ops::StructureKind> structures,
+                                       const Stabiliser& stabiliser)
+{
+    return {name, std::move(structures), toParameters(stabiliser),
+            std::string(name) + ", epsilon " + textOf(stabiliser)};
+}
+
+/// Every structure that relevance passes.
+[[nodiscard]] inline bool passesRelevance(const ops::Structure& structure)
+{
+    return structure.kind() != ops::StructureKind::NoRelevance;
+}
 
 /// One parameter more.
 [[nodiscard]] inline RuleParameters withParameter(RuleParameters parameters, std::string_view name, RuleParameter value)
@@ -26,7 +43,7 @@ struct RuleTitle
     return parameters;
 }
 
-/// A rule that is linear in what arrives, and says who it is when it is made.
+/// A rule that says who it is when it is made.
 class TitledRule : public Rule, public LinearRule
 {
 public:
@@ -38,16 +55,13 @@ public:
     [[nodiscard]] RuleParameters parameters() const final { return m_title.parameters; }
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return std::ranges::find(m_title.structures, structure.kind()) != m_title.structures.end();
+        return std::ranges::find(m_title.structures, structure.kind()) != m_title.structures.end() ||
+               (m_title.isFor != nullptr && m_title.isFor(structure));
     }
+    [[nodiscard]] bool isLinear() const override { return m_title.isLinear; }
 
 protected:
     explicit TitledRule(RuleTitle title) : m_title(std::move(title)) {}
-    /// Its text is its name and the epsilon.
-    TitledRule(std::string_view name, std::vector<ops::StructureKind> structures, const Stabiliser& stabiliser)
-        : m_title{name, std::move(structures), toParameters(stabiliser),
-                  std::string(name) + ", epsilon " + textOf(stabiliser)}
-    {}
 
 private:
     RuleTitle m_title;

@@ -1,168 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that AttnLRP and CP-LRP have beside the ones for the other networks (docs/composites.md).
+// Rules that AttnLRP, CP-LRP and gradients whose product with a value is its relevance (Arras et al. 2025) have beside
+// the ones for the other networks (docs/composites.md).
 #include "core/lrp/rules/balance.h"
-#include "core/lrp/rules/forwardparts.h"
-#include "core/lrp/rules/linearform.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/lrp/rules/ruledeclaration.h"
-#include "core/lrp/rules/statistics.h"
-#include "core/lrp/rules/titledrule.h"
-#include "core/lrp/traversal/parametersink.h"
-#include "core/ops/algebraover.h"
 #include "core/ops/detachable.h"
-#include "core/ops/stabiliseddivision.h"
-
-#include <fmt/format.h>
-
-#include <utility>
 
 namespace retro::lrp
 {
 
-namespace algebra = ops::algebra;
-using ops::StructureKind;
-
 namespace
 {
 
-class DetachedDeviationRule final : public TitledRule
+/// Null for what cannot be looked at with its deviation held constant.
+const ops::Detachable* detachable(const NodeSite& site)
 {
-public:
-    explicit DetachedDeviationRule(const Stabiliser& stabiliser)
-        : TitledRule("detached-deviation", {StructureKind::SelfNormalisation}, stabiliser), m_stabiliser(stabiliser)
-    {}
+    return dynamic_cast<const ops::Detachable*>(&site.op.structure());
+}
 
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
-    {
-        return centred(op) == nullptr ? ops::Reads::nothing()
-                                      : ops::Reads{ops::Reads::allOperands().operands, ops::Reads::bit(0)};
-    }
-
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        const ops::Detachable* norm = centred(context.op);
-        const Tensor& w = context.weights[0];
-        if (norm == nullptr || !w.isValid()) {
-            return onlyFirst(context, w); // scale and bias take nothing
-        }
-        const Tensor y = context.outputs[0].isValid() ? context.outputs[0] : context.op.run(context.operands).front();
-        const Tensor sum = norm->detachedForward(algebra::multiply(context.operands[0], w), context.operands);
-        return onlyFirst(context, algebra::stabilisedQuotient(sum, y, m_stabiliser));
-    }
-
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        Balance balance(context);
-        const ops::Detachable* norm = centred(context.op);
-        const Tensor& r = context.relevance[0];
-        if (norm == nullptr || !r.isValid()) {
-            Tensor part = withStatistics(context, m_stabiliser, balance, r.isValid() ? r : zeros(context));
-            return balance.closeAs(event::Cause::Constant, onlySlot(context, 0, std::move(part)));
-        }
-        const Tensor& known = context.outputs[0];
-        Tensor y = known.isValid() ? known : context.op.run(context.operands).front();
-        algebra::DivisionAmounts amounts;
-        const Tensor s = balance.quotient(r, {std::move(y)}, m_stabiliser, amounts);
-        balance.bookDivision(amounts);
-        if (balance.parameters() != nullptr) {
-            balance.parameters()->throughOperands(s);
-        }
-        Tensor part = balance.product(norm->detachedPullback(s, context.operands), context.operands[0]);
-        part = withStatistics(context, m_stabiliser, balance, std::move(part));
-        return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
-    }
-
-private:
-    // Null for those that subtract no mean.
-    static const ops::Detachable* centred(const ops::BoundOperator& op)
-    {
-        const auto* norm = dynamic_cast<const ops::Detachable*>(&op.structure());
-        return norm != nullptr && norm->isCentred() ? norm : nullptr;
-    }
-
-    static Tensor zeros(const RuleContext& context)
-    {
-        return Tensor::zeros(context.operandTypes[0].dtype, context.operandTypes[0].shape);
-    }
-
-    Stabiliser m_stabiliser;
-};
-
-class SignalTakesAllRule final : public TitledRule
+NodeForm secantForm(const NodeSite& site)
 {
-public:
-    SignalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser)
-        : TitledRule({"signal-take-all",
-                      {StructureKind::Product, StructureKind::Bilinear, StructureKind::SumOfOperands},
-                      withParameter(toParameters(stabiliser), "signal", static_cast<double>(signal)),
-                      fmt::format("signal-take-all, operand {}, epsilon {}", signal, textOf(stabiliser))}),
-          m_signal(signal), m_stabiliser(stabiliser)
-    {}
-
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
-    {
-        return op.structure().kind() == StructureKind::Bilinear ? ops::Reads::allOperands() : ops::Reads::nothing();
+    if (site.kind() != StructureKind::Quotient) {
+        return {.weight = Weight::Slope, .factors = onlyFactor(site, 0), .rest = event::Cause::Gradient};
     }
-
-    [[nodiscard]] std::vector<Tensor> weigh(const WeighContext& context) const override
-    {
-        const std::size_t taker = takerAmong(context.tracked);
-        const Tensor& w = context.weights[taker];
-        if (!w.isValid()) {
-            return onlyFirst(context, {});
-        }
-        if (context.op.structure().kind() != StructureKind::Bilinear) {
-            return onlyFirst(context, asResult(context, w));
-        }
-        const auto& product = as<ops::Bilinear>(context.op.structure());
-        std::vector<Tensor> v(context.weights.size());
-        v[taker] = algebra::multiply(context.operands[taker], w);
-        return onlyFirst(context, algebra::stabilisedQuotient(alongDerivative(context, v)[0],
-                                                              product.apply(context.operands[0], context.operands[1]),
-                                                              m_stabiliser));
-    }
-
-    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
-    {
-        const std::size_t taker = takerAmong(context.tracked);
-        Balance balance(context);
-        const Tensor& r = context.relevance[0];
-        if (context.op.structure().kind() != StructureKind::Bilinear) {
-            return balance.close(onlySlot(context, taker, algebra::reduceTo(r, context.operandTypes[taker].shape)));
-        }
-        const auto& product = as<ops::Bilinear>(context.op.structure());
-        const Tensor& a = context.operands[0];
-        const Tensor& b = context.operands[1];
-        const Tensor z = product.apply(a, b);
-        const Tensor s = algebra::stabilisedQuotient(r, z, m_stabiliser);
-        balance.bookDivision(r, s, z);
-        Tensor part = algebra::multiply(product.pullback(s, a, b, taker), context.operands[taker]);
-        return balance.close(onlySlot(context, taker, std::move(part)));
-    }
-
-private:
-    /// The signal, else the first operand that carries relevance.
-    [[nodiscard]] std::size_t takerAmong(std::span<const std::uint8_t> tracked) const
-    {
-        if (m_signal < tracked.size() && tracked[m_signal] != 0) {
-            return m_signal;
-        }
-        return firstTaker(tracked);
-    }
-
-    std::size_t m_signal;
-    Stabiliser m_stabiliser;
-};
+    const std::size_t taker = site.tracked[0] != 0 ? 0 : 1; // a/b goes as 1/b: R·(a/b)/b
+    return {.divisor = Divisor::Operand,
+            .factors = onlyFactor(site, taker),
+            .rest = event::Cause::Gradient,
+            .timesResult = taker == 1};
+}
 
 } // namespace
 
+RulePointer secantRule()
+{
+    using enum StructureKind;
+    return formRule({"secant", {ElementWise, Normalisation, Quotient}}, secantForm);
+}
+
+RulePointer detachedGradientRule()
+{
+    return formRule({"detached-gradient", {StructureKind::SelfNormalisation}}, [](const NodeSite& site) {
+        return NodeForm{.way = detachable(site) != nullptr ? Way::Detached : Way::Same,
+                        .weight = detachable(site) != nullptr ? Weight::One : Weight::Slope,
+                        .factors = onlyFactor(site, 0),
+                        .rest = event::Cause::Gradient};
+    });
+}
+
 RulePointer detachedDeviationRule(const Stabiliser& stabiliser)
 {
-    return std::make_shared<const DetachedDeviationRule>(stabiliser);
+    const auto form = [stabiliser](const NodeSite& site) {
+        const bool isCentred = detachable(site) != nullptr && detachable(site)->isCentred();
+        return isCentred
+                   ? NodeForm{Way::Detached, Weight::Operand,     Divisor::Result,
+                              {stabiliser},  onlyFactor(site, 0), event::Cause::Bias}
+                   : NodeForm{.options = {stabiliser}, .factors = onlyFactor(site, 0), .rest = event::Cause::Constant};
+    };
+    return formRule(titleOf("detached-deviation", {StructureKind::SelfNormalisation}, stabiliser), form);
 }
 
 RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser)
 {
-    return std::make_shared<const SignalTakesAllRule>(signal, stabiliser);
+    using enum StructureKind;
+    const auto form = [signal, stabiliser](const NodeSite& site) {
+        const bool carries = signal < site.tracked.size() && site.tracked[signal] != 0;
+        NodeForm made{.factors = onlyFactor(site, carries ? signal : firstTaker(site.tracked))};
+        if (site.kind() == Bilinear) {
+            made = {Way::Gradient, Weight::Operand, Divisor::Made, {stabiliser}, std::move(made.factors)};
+        }
+        return made;
+    };
+    return formRule({"signal-take-all",
+                     {Product, Bilinear, SumOfOperands},
+                     withParameter(toParameters(stabiliser), "signal", static_cast<double>(signal)),
+                     fmt::format("signal-take-all, operand {}, epsilon {}", signal, textOf(stabiliser))},
+                    form);
 }
 
 namespace
@@ -187,8 +100,22 @@ std::string signalFormula(const FormulaWords& words)
     return "R_in = R for the signal, 0 for its gate";
 }
 
+std::string secantFormula(const FormulaWords& words)
+{
+    return words.is(StructureKind::Quotient) ? "R_a = R/b, R_b = 0; R_b = R·(a/b)/b where a carries no relevance"
+                                             : "R_in = R·f(x)/x";
+}
+
 } // namespace
 
+extern const RuleDeclaration kSecantRule{"secant", [](ParameterReader&) { return secantRule(); }, secantFormula,
+                                         "element-wise, normalisation, quotient"};
+extern const RuleDeclaration kDetachedGradientRule{
+    "detached-gradient", [](ParameterReader&) { return detachedGradientRule(); },
+    [](const FormulaWords&) {
+        return std::string("g = R·w/σ; R_in = g − mean(g), without the mean where none is subtracted");
+    },
+    "self-normalisation"};
 extern const RuleDeclaration kDetachedDeviationRule{
     "detached-deviation", [](ParameterReader& reader) { return detachedDeviationRule(reader.stabiliser({})); },
     [](const FormulaWords&) {

@@ -2,16 +2,13 @@
 #include "core/lrp/traversal/parameterrelevance.h"
 
 #include "core/lrp/rules/gradientparts.h"
-#include "core/lrp/rules/linearform.h"
-#include "core/lrp/rules/openedoperator.h"
+#include "core/lrp/rules/nodeform.h"
 #include "core/lrp/rules/ruleapplication.h"
-#include "core/lrp/rules/rules.h"
 #include "core/lrp/rules/wherearrived.h"
 #include "core/lrp/traversal/parametersink.h"
 #include "core/ops/algebra.h"
 #include "core/ops/detachable.h"
 #include "core/ops/kernel/weightvariants.h"
-#include "core/ops/lookup.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
@@ -33,6 +30,26 @@ using ops::StructureKind;
 
 namespace
 {
+
+/// The operator of `node`, which stands in the graph of `model` as `id` (or is that node with fewer operands), bound as
+/// if its constant operands in the slots `open` were computed: then it knows its gradient by them. Errors (Input): the
+/// operator has no such form.
+base::Result<std::unique_ptr<ops::BoundOperator>>
+openedOperator(const execute::BoundModel& model, NodeId id, const graph::Node& node, std::span<const std::size_t> open)
+{
+    std::vector<ops::TensorType> types(node.inputs.size());
+    std::vector<tensor::Tensor> constants(node.inputs.size());
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot].isValid()) {
+            types[slot] = model.typeOf(node.inputs[slot]);
+            const bool isOpen = std::ranges::find(open, slot) != open.end();
+            constants[slot] = isOpen ? tensor::Tensor() : model.constant(node.inputs[slot]);
+        }
+    }
+    const std::vector<tensor::DType> numbers = model.operandNumbers(id);
+    return ops::bind(
+        {model.graph(), id, node, types, constants, execute::dtypeOf(model.precision()), nullptr, numbers});
+}
 
 /// Adds up what a rule tells of the weights and the bias of one linear map.
 class LinearParameters final : public ParameterSink
@@ -205,10 +222,10 @@ struct Site
     const NodeValues& values;
 
     [[nodiscard]] const ops::BoundOperator& op() const { return model.op(node); }
-    [[nodiscard]] bool isGradient() const { return rule.rule->name() == "gradient"; }
-    [[nodiscard]] bool isHandedOnAsItIs() const
+    /// What the rule says it does; nothing at all where it does not say so.
+    [[nodiscard]] NodeForm form() const
     {
-        return rule.rule->name() == "pass" || rule.rule->name() == "detached-deviation";
+        return rule.rule->form(op(), rule.tracked).value_or(NodeForm{.way = Way::Nowhere});
     }
     [[nodiscard]] RuleContext context(std::span<const std::uint8_t> tracked) const
     {
@@ -242,8 +259,7 @@ Tensor partOf(const Site& site, std::size_t slot)
 /// As the rule gives an operand that is computed.
 std::vector<ParameterShare> asComputed(const Site& site, std::span<const std::size_t> slots)
 {
-    const bool isProduct = site.rule.rule->text().ends_with(kTimesEmbedding) &&
-                           ops::isTokenSlot(site.op().structure(), ops::Lookup::kIndices);
+    const bool isProduct = site.form().timesResult;
     std::vector<ParameterShare> shares;
     for (const std::size_t slot : slots) {
         if (!algebra::allFinite(site.values.operands[slot])) {
@@ -332,7 +348,7 @@ std::vector<ParameterShare> ofSelfNormalisation(const Site& site, std::span<cons
         if (quotient.s().isValid()) {
             const Tensor gradient = function.pullback({&quotient.s(), 1}, context.operands, context.outputs, slot);
             shares.push_back({slot, algebra::multiply(gradient, context.operands[slot]), {}});
-        } else if (slot == kScale && site.isHandedOnAsItIs()) {
+        } else if (slot == kScale && site.form().handsOnAsItIs()) {
             shares.push_back(asScale(site, slot));
         } else {
             shares.push_back(withoutShare(site, slot));
@@ -370,16 +386,17 @@ std::vector<ParameterShare> ofLinearMap(const Site& site, std::span<const std::s
 
 bool sharesAsComputed(const Site& site)
 {
+    const NodeForm form = site.form();
     switch (site.op().structure().kind()) {
     case StructureKind::SumOfOperands:
-        return site.isGradient() || site.rule.rule->name() == "norm";
+        return form.way == Way::Gradient;
     case StructureKind::ShapeMap:
-        return site.isGradient() || site.rule.rule->name() == "pass";
+        return form.way == Way::Gradient || form.way == Way::Carried;
     case StructureKind::Product:
     case StructureKind::Quotient:
-        return site.isGradient();
+        return form.isGradient();
     default:
-        return site.isGradient() && isKnownByReverseRule(site.op().structure().kind());
+        return form.isGradient() && isKnownByReverseRule(site.op().structure().kind());
     }
 }
 
@@ -428,7 +445,7 @@ std::vector<ParameterShare> sharesOf(const Site& at, std::span<const std::size_t
     if (sharesAsComputed(at)) {
         return asComputed(at, slots);
     }
-    if (at.isGradient() && kind == StructureKind::Normalisation) {
+    if (at.form().isGradient() && kind == StructureKind::Normalisation) {
         return asOpened(at, slots);
     }
     if (kind == StructureKind::SelfNormalisation) {

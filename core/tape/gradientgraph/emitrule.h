@@ -26,6 +26,7 @@ struct EmitValues
     ValueId winners = {};
     /// Axes of operands whose extent is known only when the graph runs; none where all are known.
     std::function<bool(std::size_t slot, std::size_t axis)> isFree = {};
+    bool turnsWeights = false; ///< of convolutions where they can be: runtimes are faster at Conv than at ConvTranspose
 };
 
 /// The context of a reverse rule that is written as nodes. Slots and outputs are those of the node.
@@ -54,6 +55,8 @@ struct EmitSite : EmitValues
     /// The operator as it is bound.
     [[nodiscard]] const ops::BoundOperator& op() const;
     [[nodiscard]] ValueId up() const { return upstream.front(); }
+    /// The extent of an operand along this axis is known only when the graph runs.
+    [[nodiscard]] bool hasFree(std::size_t slot, std::size_t axis) const { return isFree && isFree(slot, axis); }
     [[nodiscard]] bool wants(std::size_t slot) const { return slot < wanted.size() && wanted[slot] != 0; }
     [[nodiscard]] bool has(std::size_t slot) const { return slot < node.inputs.size() && node.inputs[slot].isValid(); }
     /// Attributes, with what stands for a missing one.

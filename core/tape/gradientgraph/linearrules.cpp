@@ -58,6 +58,9 @@ EmittedParts matMul(EmitSite& site)
     return parts;
 }
 
+/// No operand is a vector.
+bool areMatrices(const EmitSite& site) { return site.shape(0).size() > 1 && site.shape(1).size() > 1; }
+
 /// α · op(a)·op(b), transposed as asked. Before operator set 11 the third operand had to be there.
 ValueId gemmOf(EmitSite& site, ValueId a, ValueId b, bool transposeA, bool transposeB)
 {
@@ -133,8 +136,8 @@ EmittedParts batchNormalization(EmitSite& site)
 
 const EmitRules kLinearRules{
     {"BatchNormalization", atInference, batchNormalization},
-    {"Gemm", never, gemm},
-    {"MatMul", never, matMul},
+    {"Gemm", never, gemm, kAllSlots, always},
+    {"MatMul", never, matMul, kAllSlots, areMatrices},
 };
 
 } // namespace retro::tape

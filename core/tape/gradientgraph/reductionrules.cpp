@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/reducedaxes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -19,50 +19,19 @@ Ints everyAxis(std::size_t first, std::size_t rank)
     return axes;
 }
 
-/// Axes of a reduction: attribute or operand, all without either; none when noop_with_empty_axes says so.
-Ints axesOf(const EmitSite& site)
-{
-    Ints axes = site.known(1).value_or(site.integers("axes", {}));
-    if (axes.empty() && site.integer("noop_with_empty_axes", 0) == 0) {
-        axes = everyAxis(0, site.shape(0).size());
-    }
-    return axes;
-}
-
 std::string knownAxes(const EmitSite& site)
 {
     return site.has(1) && !site.known(1) ? "its axes are not known before the run; export it with constant axes" : "";
 }
 
-/// `value` of a reduced shape, repeated to `shape` and scaled.
-ValueId spread(EmitSite& site, ValueId value, const tensor::Shape& kept, const tensor::Shape& shape, double factor)
+EmittedParts reduceSum(EmitSite& site) { return {ReducedAxes(site).spread(site.up()), {}}; }
+
+EmittedParts reduceMean(EmitSite& site)
 {
-    const ValueId scaled = factor == 1 ? value : site.emit.node("Mul", {value, site.emit.scalar(factor)});
-    return site.emit.node("Expand", {site.emit.reshape(scaled, kept), site.emit.ints(shape)});
-}
-
-ValueId spreadBack(EmitSite& site, bool isMean)
-{
-    const tensor::Shape& shape = site.shape(0);
-    tensor::Shape kept = shape;
-    double count = 1;
-    for (const std::int64_t axis : axesOf(site)) {
-        auto& extent = kept[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis)];
-        count *= static_cast<double>(extent);
-        extent = 1;
-    }
-    return spread(site, site.up(), kept, shape, isMean ? 1 / count : 1);
-}
-
-EmittedParts reduceSum(EmitSite& site) { return {spreadBack(site, false), {}}; }
-
-EmittedParts reduceMean(EmitSite& site) { return {spreadBack(site, true), {}}; }
-
-EmittedParts globalAverage(EmitSite& site)
-{
-    const tensor::Shape& shape = site.shape(0);
-    const double count = static_cast<double>(tensor::elementCount({shape.begin() + 2, shape.end()}));
-    return {spread(site, site.up(), site.outputShape(), shape, 1 / count)};
+    const ReducedAxes reduced(site);
+    EmittedParts parts(site.operands.size());
+    parts[0] = reduced.spread(reduced.perElement(site.up()));
+    return parts;
 }
 
 /// What a softmax normalises: one axis; before operator set 13 all axes from this one on, as one line.
@@ -71,14 +40,17 @@ struct Normalised
     tensor::Shape shape;
     std::int64_t axis = -1;
 
-    explicit Normalised(const EmitSite& site) : shape(site.shape(0)), axis(site.integer("axis", -1))
+    explicit Normalised(const EmitSite& site)
+        : shape(site.shape(0)), axis(site.node.opset < 13 ? -1 : site.integer("axis", -1))
     {
         if (site.node.opset >= 13) {
             return;
         }
-        const std::int64_t given = site.integer("axis", 1);
-        const auto rank = static_cast<std::int64_t>(shape.size());
-        const auto at = shape.begin() + (given < 0 ? given + rank : given);
+        const std::size_t given = axisOf(site.integer("axis", 1), shape.size());
+        if (given + 1 == shape.size()) {
+            return;
+        }
+        const auto at = shape.begin() + static_cast<std::ptrdiff_t>(given);
         shape = {tensor::elementCount({shape.begin(), at}), tensor::elementCount({at, shape.end()})};
         axis = 1;
     }
@@ -91,6 +63,9 @@ struct Normalised
         return {shape == site.shape(0) ? part : site.emit.reshape(part, site.shape(0))};
     }
 };
+
+/// Nothing is reshaped.
+bool isOverOneAxis(const EmitSite& site) { return Normalised(site).shape == site.shape(0); }
 
 EmittedParts softmax(EmitSite& site)
 {
@@ -110,17 +85,8 @@ EmittedParts logSoftmax(EmitSite& site)
     return lines.back(site, site.emit.node("Sub", {up, share}));
 }
 
-tensor::Shape keptShape(const EmitSite& site)
-{
-    tensor::Shape kept = site.shape(0);
-    for (const std::int64_t axis : axesOf(site)) {
-        kept[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(kept.size()) : axis)] = 1;
-    }
-    return kept;
-}
-
 /// What arrives or was made, in a shape that broadcasts against the operand.
-ValueId widened(EmitSite& site, ValueId value) { return site.emit.reshape(value, keptShape(site)); }
+ValueId widened(EmitSite& site, ValueId value) { return ReducedAxes(site).widened(value); }
 
 EmittedParts reduceSquares(EmitSite& site)
 {
@@ -144,48 +110,13 @@ EmittedParts reduceLogSum(EmitSite& site)
 {
     const ValueId total = site.emit.node("Exp", {site.outputs[0]});
     const ValueId share = site.emit.node("Div", {site.up(), total});
-    return {site.emit.node("Expand", {widened(site, share), site.emit.ints(site.shape(0))}), {}};
+    return {ReducedAxes(site).spread(share), {}};
 }
 
 EmittedParts reduceLogSumExp(EmitSite& site)
 {
     const ValueId over = site.emit.node("Sub", {site.operands[0], widened(site, site.outputs[0])});
     return {site.emit.node("Mul", {site.emit.node("Exp", {over}), widened(site, site.up())}), {}};
-}
-
-/// The first winner of each row takes all; `axes` are put behind the others and made one row.
-ValueId toWinners(EmitSite& site, Ints axes, std::string_view choose)
-{
-    const tensor::Shape& shape = site.shape(0);
-    Emitter& emit = site.emit;
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    for (std::int64_t& axis : axes) {
-        axis += axis < 0 ? rank : 0;
-    }
-    std::sort(axes.begin(), axes.end());
-    Ints order;
-    tensor::Shape rows;
-    for (std::int64_t axis = 0; axis < rank; ++axis) {
-        if (!std::binary_search(axes.begin(), axes.end(), axis)) {
-            order.push_back(axis);
-            rows.push_back(shape[static_cast<std::size_t>(axis)]);
-        }
-    }
-    order.insert(order.end(), axes.begin(), axes.end());
-    tensor::Shape moved;
-    Ints back(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        moved.push_back(shape[static_cast<std::size_t>(order[i])]);
-        back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-    }
-    tensor::Shape one = rows;
-    one.push_back(1);
-    rows.push_back(tensor::elementCount(shape) / std::max<std::int64_t>(tensor::elementCount(one), 1));
-    const std::int64_t last = static_cast<std::int64_t>(rows.size()) - 1;
-    const ValueId x = emit.reshape(emit.node("Transpose", {site.operands[0]}, {{"perm", order}}), rows);
-    const ValueId winners = emit.node(choose, {x}, {{"axis", last}, {"keepdims", std::int64_t{1}}});
-    const ValueId spread = emit.scatter(emit.filled(rows, 0), winners, emit.reshape(site.up(), one), last);
-    return emit.node("Transpose", {emit.reshape(spread, moved)}, {{"perm", back}});
 }
 
 std::string comparesFloatsOnAxes(const EmitSite& site)
@@ -199,7 +130,7 @@ std::string comparesFloatsOnAxes(const EmitSite& site)
 /// zero; else zero.
 EmittedParts reduceProduct(EmitSite& site)
 {
-    const Ints axes = axesOf(site);
+    const Ints axes = ReducedAxes(site).axes();
     Emitter& emit = site.emit;
     if (axes.empty()) {
         return {site.up(), {}};
@@ -215,11 +146,15 @@ EmittedParts reduceProduct(EmitSite& site)
     return {emit.node("Mul", {product, widened(site, site.up())}), {}};
 }
 
-EmittedParts reduceMax(EmitSite& site) { return {toWinners(site, axesOf(site), "ArgMax"), {}}; }
+EmittedParts toWinners(EmitSite& site, std::string_view choose)
+{
+    EmittedParts parts(site.operands.size());
+    parts[0] = ReducedAxes(site).toWinners(choose);
+    return parts;
+}
 
-EmittedParts reduceMin(EmitSite& site) { return {toWinners(site, axesOf(site), "ArgMin"), {}}; }
-
-EmittedParts globalMax(EmitSite& site) { return {toWinners(site, everyAxis(2, site.shape(0).size()), "ArgMax")}; }
+EmittedParts toLargest(EmitSite& site) { return toWinners(site, "ArgMax"); }
+EmittedParts toSmallest(EmitSite& site) { return toWinners(site, "ArgMin"); }
 
 /// x̂ = (x − m) / d over `axes`, d with what it divides by: the root of the mean of squares; without m where
 /// `isCentred` does not say so.
@@ -463,28 +398,28 @@ EmittedParts localResponse(EmitSite& site)
 
 const EmitRules kReductionRules{
     {"GlobalLpPool", never, globalNorm},
-    {"GlobalMaxPool", never, globalMax},
+    {"GlobalMaxPool", never, toLargest, kAllSlots, always},
     {"GroupNormalization", never, groupNormalization},
     {"InstanceNormalization", never, instanceNormalization},
     {"RMSNormalization", never, rmsNormalization},
     {"LRN", never, localResponse},
     {"LpNormalization", never, unitNorm},
     {"MeanVarianceNormalization", never, meanVarianceNormalization},
-    {"ReduceL1", knownAxes, reduceAbsolute},
-    {"ReduceL2", knownAxes, reduceLength},
-    {"ReduceLogSum", knownAxes, reduceLogSum},
-    {"ReduceLogSumExp", knownAxes, reduceLogSumExp},
-    {"ReduceMax", knownAxes, reduceMax},
-    {"ReduceMin", knownAxes, reduceMin},
+    {"ReduceL1", knownAxes, reduceAbsolute, kAllSlots, always},
+    {"ReduceL2", knownAxes, reduceLength, kAllSlots, always},
+    {"ReduceLogSum", knownAxes, reduceLogSum, kAllSlots, always},
+    {"ReduceLogSumExp", knownAxes, reduceLogSumExp, kAllSlots, always},
+    {"ReduceMax", knownAxes, toLargest, kAllSlots, always},
+    {"ReduceMin", knownAxes, toSmallest, kAllSlots, always},
     {"ReduceProd", comparesFloatsOnAxes, reduceProduct},
-    {"ReduceSumSquare", knownAxes, reduceSquares},
-    {"GlobalAveragePool", never, globalAverage},
+    {"ReduceSumSquare", knownAxes, reduceSquares, kAllSlots, always},
+    {"GlobalAveragePool", never, reduceMean, kAllSlots, always},
     {"LayerNormalization", never, layerNormalization},
-    {"LogSoftmax", never, logSoftmax},
-    {"ReduceMean", knownAxes, reduceMean},
-    {"ReduceSum", knownAxes, reduceSum},
+    {"LogSoftmax", never, logSoftmax, kAllSlots, isOverOneAxis},
+    {"ReduceMean", knownAxes, reduceMean, kAllSlots, always},
+    {"ReduceSum", knownAxes, reduceSum, kAllSlots, always},
     {"SimplifiedLayerNormalization", never, rmsNormalization},
-    {"Softmax", never, softmax},
+    {"Softmax", never, softmax, kAllSlots, isOverOneAxis},
 };
 
 } // namespace retro::tape

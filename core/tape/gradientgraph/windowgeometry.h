@@ -19,19 +19,32 @@ struct WindowGeometry
     std::vector<std::int64_t> strides;
     std::vector<std::int64_t> dilations;
     std::vector<std::int64_t> pads;
+    std::vector<std::int64_t> missing; ///< of the image, at its end, in no window; below 0: the last one sticks out
+    bool hasFree = false;              ///< these extents are of one run: they are known only when the graph runs
 
     /// Of a node, whose windows of shape `kernelShape` run over `imageShape` and give `windowShape`.
     WindowGeometry(const EmitSite& site, std::vector<std::int64_t> kernelShape, const tensor::Shape& imageShape,
                    const tensor::Shape& windowShape);
 
     [[nodiscard]] std::size_t axes() const { return kernel.size(); }
+    /// Why free extents stand in the way, in words; empty when they do not.
+    [[nodiscard]] std::string refusal(const EmitSite& site) const;
     /// How many windows a convolution over the image has: perhaps more than there are, after output_padding.
     [[nodiscard]] std::vector<std::int64_t> windowsThatFit() const;
-    /// Attributes of a Conv or ConvTranspose with these windows.
+    /// Attributes of a Conv with these windows, all of them whole.
     [[nodiscard]] graph::Attributes attributes(std::int64_t group) const;
     /// `value` per window, spread over what each window covers and weighted: an image again. `weight` has the shape of
-    /// that of the convolution.
-    [[nodiscard]] ValueId spreadBack(Emitter& emit, ValueId value, ValueId weight, std::int64_t group) const;
+    /// that of the convolution, `like` that of the image.
+    [[nodiscard]] ValueId spreadBack(Emitter& emit, ValueId value, ValueId weight, std::int64_t group,
+                                     ValueId like) const;
+    /// The same by a Conv of the turned weight, of these extents, where canTurn().
+    [[nodiscard]] ValueId turnBack(Emitter& emit, ValueId value, ValueId weight, const tensor::Shape& extents,
+                                   std::int64_t group) const;
+    /// True where every stride is 1, and no padding is wider than the kernel reaches. Also right for free extents.
+    [[nodiscard]] bool canTurn() const;
+    /// `value` cut off behind these extents along the axes that windows run over; free ones are those of `like`.
+    [[nodiscard]] ValueId cutTo(Emitter& emit, ValueId value, const std::vector<std::int64_t>& extents,
+                                ValueId like) const;
     /// How many taps of a window lie within the image, or within its padding, along one axis.
     [[nodiscard]] std::int64_t countOf(std::size_t axis, std::int64_t window, bool withPadding) const;
     /// Per window how many elements an average divides by: those of the image, or with its padding. The shape is

@@ -141,6 +141,8 @@ inline std::vector<Small> others()
     one("global average", "GlobalAveragePool", {}, image);
     one("global maximum", "GlobalMaxPool", {}, image);
     one("mean", "ReduceMean", {{"axes", Ints{-1, 1}}, {"keepdims", std::int64_t{0}}}, image);
+    one("maximum over axes in the middle", "ReduceMax", {{"axes", Ints{1, 2}}, {"keepdims", std::int64_t{0}}}, image);
+    one("minimum", "ReduceMin", {{"axes", Ints{1}}}, image);
     one("softmax", "Softmax", {{"axis", std::int64_t{-1}}}, {2, 3, 4});
     one("log softmax", "LogSoftmax", {{"axis", std::int64_t{1}}}, {2, 3, 4});
     one("sigmoid", "Sigmoid", {}, {2, 5});
@@ -162,6 +164,7 @@ inline std::vector<Small> others()
     two("quotient", "Div", {2, 3, 4}, {2, 3, 1});
     two("product of matrices", "MatMul", {2, 3, 4}, {2, 4, 5});
     two("product of matrices that broadcasts", "MatMul", {2, 3, 4}, {4, 5});
+    two("gemm of two", "Gemm", {3, 4}, {4, 5});
     two("larger of two", "Max", {2, 3, 4}, {2, 3, 4});
     Writer named = start(x, {2, 3, 4});
     const ValueId other = named.input("u", {2, 5, 4});
