@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/embeddedsample.h"
 
+#include "core/base/builtinfiles.h"
 #include "core/base/file.h"
 
 #include <QCoreApplication>

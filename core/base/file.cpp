@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/file.h"
 
+#include "core/base/builtinfiles.h"
 #include "core/base/filebatch.h"
 #include "core/base/inputfiles.h"
 #include "core/base/log.h"
@@ -20,6 +21,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -142,14 +144,31 @@ Result<fs::path> placeOf(const fs::path& path)
     return place;
 }
 
-std::function<std::optional<std::vector<std::byte>>(const fs::path&)>& builtInFiles()
+BuiltInFiles& builtInFiles()
 {
-    static std::function<std::optional<std::vector<std::byte>>(const fs::path&)> files;
+    static BuiltInFiles files;
     return files;
+}
+
+/// As a file without a name.
+Result<int> openBuiltIn(const fs::path& path)
+{
+    const std::optional<std::vector<std::byte>> bytes = builtInFiles()(path);
+    if (!bytes) {
+        return inputError("the program has no such file built in", path.string());
+    }
+    const int descriptor = ::memfd_create("built-in", MFD_CLOEXEC);
+    if (descriptor < 0 || ::write(descriptor, bytes->data(), bytes->size()) != static_cast<ssize_t>(bytes->size())) {
+        return memoryError("there is no room for a file that is built in: " + reason(), path.string());
+    }
+    return descriptor;
 }
 
 Result<int> openToRead(const fs::path& path)
 {
+    if (builtInFiles() && path.native().starts_with(kBuiltIn)) {
+        return openBuiltIn(path);
+    }
     RETRO_CHECK(checkIsFile(path));
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // never waits for a pipe
     if (descriptor < 0) {
@@ -178,29 +197,16 @@ Result<void> checkIsFile(const fs::path& path)
     return {};
 }
 
+void setBuiltInFiles(BuiltInFiles files) { builtInFiles() = std::move(files); }
+
 Result<void> checkOutputPlace(const fs::path& path)
 {
     RETRO_TRY(const fs::path place, placeOf(path));
     return checkNotHeld(place, path);
 }
 
-void setBuiltInFiles(std::function<std::optional<std::vector<std::byte>>(const fs::path&)> files)
-{
-    builtInFiles() = std::move(files);
-}
-
 Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
 {
-    if (path.native().starts_with(kBuiltIn) && builtInFiles()) {
-        FileReader file(path, -1, 0);
-        auto bytes = builtInFiles()(path);
-        if (!bytes) {
-            return inputError("the program has no such file built in", path.string());
-        }
-        file.m_builtIn = std::move(*bytes);
-        file.m_size = file.m_builtIn.size();
-        return file;
-    }
     RETRO_TRY(const int descriptor, openToRead(path));
     FileReader file(path, descriptor, 0);
     struct stat status = {};
@@ -218,8 +224,7 @@ Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
 }
 
 FileReader::FileReader(FileReader&& other) noexcept
-    : m_path(std::move(other.m_path)), m_descriptor(std::exchange(other.m_descriptor, -1)), m_size(other.m_size),
-      m_builtIn(std::move(other.m_builtIn))
+    : m_path(std::move(other.m_path)), m_descriptor(std::exchange(other.m_descriptor, -1)), m_size(other.m_size)
 {}
 
 FileReader::~FileReader()
@@ -231,13 +236,6 @@ FileReader::~FileReader()
 
 Result<void> FileReader::read(std::uint64_t offset, std::span<std::byte> target) const
 {
-    if (m_descriptor < 0) {
-        if (offset > m_builtIn.size() || target.size() > m_builtIn.size() - offset) {
-            return inputError("the file ended early while it was read", m_path.string());
-        }
-        std::copy_n(m_builtIn.begin() + static_cast<std::ptrdiff_t>(offset), target.size(), target.begin());
-        return {};
-    }
     while (!target.empty()) {
         const ssize_t count = ::pread(m_descriptor, target.data(), target.size(), static_cast<off_t>(offset));
         if (count < 0 && errno == EINTR) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,12 +14,6 @@
 
 namespace retro::base
 {
-
-/// Files that are built into the program have paths that begin so; the file system does not know them.
-inline constexpr std::string_view kBuiltIn = ":/";
-/// Says where their bytes are: nothing for a path that is none of them. Called once, before files are read; a reader of
-/// files then reads them like all others.
-void setBuiltInFiles(std::function<std::optional<std::vector<std::byte>>(const std::filesystem::path&)> files);
 
 /// Reads a whole file of at most `limit` bytes. Errors (Input): missing, not a regular file (a pipe or device is never
 /// read), unreadable, larger than the limit.
@@ -56,7 +49,6 @@ private:
     std::filesystem::path m_path;
     int m_descriptor = -1;
     std::uint64_t m_size = 0;
-    std::vector<std::byte> m_builtIn; ///< all of it, where there is no file
 };
 
 /// Writes `data` to a new file beside `path`, brings it to the disk and renames it into place, so that a failure, a

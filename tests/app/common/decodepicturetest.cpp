@@ -2,7 +2,7 @@
 // Files of pictures: turned by EXIF, transparent, cut off, with scans without end.
 #include <QtTest>
 
-#include "core/base/file.h"
+#include "core/base/builtinfiles.h"
 #include "core/engine/input/picturedecode.h"
 #include "core/formats/picturefile.h"
 
