@@ -6,6 +6,7 @@
 #include "core/engine/model/precision.h"
 #include "core/engine/model/runnablepart.h"
 #include "core/execute/forward.h"
+#include "core/graph/dimensions.h"
 #include "core/graph/reach.h"
 
 #include <fmt/format.h>
@@ -75,7 +76,7 @@ Result<std::shared_ptr<const graph::Graph>> opened(const graph::Graph& graph, co
         (*changes.keptNodes)[i] = reach.nodes[i] && !isOpened(graph.node(NodeId(i)));
     }
     for (const auto& [value, tensor] : data) {
-        changes.inputs[value] = {tensor.dtype(), tensor.shape()};
+        changes.inputs.push_back({value, tensor.dtype(), graph::dimensionsOf(tensor.shape())});
     }
     return changedGraph(graph, changes);
 }

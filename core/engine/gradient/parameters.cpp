@@ -2,6 +2,7 @@
 #include "core/engine/gradient/parameters.h"
 
 #include "core/engine/model/changedgraph.h"
+#include "core/graph/dimensions.h"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ Result<std::shared_ptr<const graph::Graph>> withOpened(const graph::Graph& graph
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         const graph::Value& value = graph.value(ValueId(i));
         if (isFloatingConstant(value) && !graph.uses(ValueId(i)).empty() && isOfFile(value.name)) {
-            changes.inputs[ValueId(i)] = {value.constant.dtype(), value.constant.shape()};
+            changes.inputs.push_back({ValueId(i), value.constant.dtype(), graph::dimensionsOf(value.constant.shape())});
             inputs.push_back(value.constant);
         } else if (value.kind == graph::ValueKind::Constant) { // in the type of its data
             changes.constants[ValueId(i)] = value.constant;

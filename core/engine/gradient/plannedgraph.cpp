@@ -289,67 +289,6 @@ private:
     tape::GradientGraph m_made;
 };
 
-/// Copies some nodes of a graph with what they read and make.
-class PartCopy
-{
-public:
-    PartCopy(const graph::Graph& graph, const std::string& name)
-        : m_graph(graph), m_builder(name), m_copy(graph.valueCount())
-    {
-        m_builder.setOpsets(graph);
-    }
-
-    /// A value that comes from outside.
-    void take(ValueId id)
-    {
-        const graph::Value& value = m_graph.value(id);
-        m_copy[id.index()] = m_builder.addInput(value.name, value.dtype, value.shape);
-    }
-
-    void add(NodeId id)
-    {
-        graph::Node node = m_graph.node(id);
-        for (ValueId& input : node.inputs) {
-            const bool isNew = input.isValid() && !m_copy[input.index()].isValid();
-            if (isNew) { // what is not taken from outside and not made here is a constant
-                const graph::Value& value = m_graph.value(input);
-                m_copy[input.index()] = m_builder.addConstant(value.name, value.constant);
-            }
-            input = input.isValid() ? m_copy[input.index()] : input;
-        }
-        for (ValueId& output : node.outputs) {
-            if (!output.isValid()) {
-                continue;
-            }
-            const graph::Value& value = m_graph.value(output);
-            const ValueId made = m_builder.addResult(value.name);
-            m_builder.declare(made, value.dtype, value.shape);
-            m_copy[output.index()] = made;
-            output = made;
-        }
-        m_builder.addNode(std::move(node));
-    }
-
-    [[nodiscard]] bool has(ValueId id) const { return m_copy[id.index()].isValid(); }
-    void addOutput(ValueId id)
-    {
-        if (!has(id)) { // a constant that nobody reads
-            m_copy[id.index()] = m_builder.addConstant(m_graph.value(id).name, m_graph.value(id).constant);
-        }
-        m_builder.addOutput(m_copy[id.index()]);
-    }
-    Result<std::shared_ptr<const graph::Graph>> build() &&
-    {
-        RETRO_TRY(graph::Graph built, std::move(m_builder).build());
-        return std::make_shared<const graph::Graph>(std::move(built));
-    }
-
-private:
-    const graph::Graph& m_graph;
-    graph::GraphBuilder m_builder;
-    std::vector<ValueId> m_copy;
-};
-
 /// Without what rules wrote for operands that nobody wants: they write for all together. The nodes of the model stay,
 /// as the plan runs them.
 Result<std::shared_ptr<const graph::Graph>> withoutUnused(const graph::Graph& written, const graph::Graph& model)
@@ -442,6 +381,15 @@ std::int64_t turnOf(const PlannedGradientGraph& made)
     return turn;
 }
 
+/// A value that nodes before the turn read or make.
+bool isBefore(const graph::Graph& joint, ValueId value, const std::vector<bool>& isNodeBefore)
+{
+    const NodeId maker = joint.nodeOf(value);
+    return (maker.isValid() && (joint.isInput(maker) || isNodeBefore[maker.index()])) ||
+           std::ranges::any_of(joint.uses(value),
+                               [&](const graph::Use& use) { return isNodeBefore[use.node.index()]; });
+}
+
 /// What is there before the turn and is read behind it, in the order of its readers.
 std::vector<ValueId> crossingAt(std::int64_t turn, const graph::Graph& joint, const std::string& seed)
 {
@@ -474,34 +422,43 @@ Result<SplitGradientGraph> splitAtTurn(const PlannedGradientGraph& made)
     const graph::Graph& joint = *made.gradient.graph;
     const std::int64_t turn = turnOf(made);
     const std::vector<ValueId> crossing = crossingAt(turn, joint, made.gradient.seed);
-    PartCopy before(joint, made.program->model().graph().name());
-    PartCopy behind(joint, joint.name());
+    GraphChanges before;
+    GraphChanges behind;
+    before.name = made.program->model().graph().name();
+    before.outputs.emplace();
+    behind.outputs.emplace();
+    before.ownInputs.emplace();
+    behind.ownInputs.emplace();
     for (const ValueId input : joint.inputs()) {
-        (joint.value(input).name == made.gradient.seed ? behind : before).take(input);
+        (joint.value(input).name == made.gradient.seed ? behind : before).ownInputs->push_back(input);
     }
-    std::ranges::for_each(crossing, [&](ValueId value) { behind.take(value); });
-    for (std::size_t i = 0; i < joint.nodeCount(); ++i) {
-        (stepOf(joint.node(NodeId(i))) < turn ? before : behind).add(NodeId(i));
+    before.keptNodes.emplace();
+    behind.keptNodes.emplace();
+    for (const graph::Node& node : joint.nodes()) {
+        before.keptNodes->push_back(stepOf(node) < turn);
+        behind.keptNodes->push_back(stepOf(node) >= turn);
     }
-    SplitGradientGraph split;
-    split.gradient = made.gradient;
     const std::set<std::string> gradients(made.gradient.gradients.begin(), made.gradient.gradients.end());
     std::set<ValueId> given;
     for (const ValueId output : joint.outputs()) {
         if (gradients.contains(joint.value(output).name)) {
-            behind.addOutput(output);
-        } else if (before.has(output) && given.insert(output).second) {
-            before.addOutput(output);
+            behind.outputs->push_back(output);
+        } else if (isBefore(joint, output, *before.keptNodes) && given.insert(output).second) {
+            before.outputs->push_back(output);
         }
     }
+    SplitGradientGraph split;
+    split.gradient = made.gradient;
     for (const ValueId value : crossing) {
-        if (joint.value(value).kind == graph::ValueKind::Result && given.insert(value).second) {
-            before.addOutput(value);
+        const graph::Value& known = joint.value(value);
+        if (known.kind == graph::ValueKind::Result && given.insert(value).second) {
+            before.outputs->push_back(value);
         }
-        split.gradient.forwarded.push_back(joint.value(value).name);
+        behind.inputs.push_back({value, known.dtype, known.shape});
+        split.gradient.forwarded.push_back(known.name);
     }
-    RETRO_TRY(split.forward, std::move(before).build());
-    RETRO_TRY(split.gradient.graph, std::move(behind).build());
+    RETRO_TRY(split.forward, changedGraph(joint, before));
+    RETRO_TRY(split.gradient.graph, changedGraph(joint, behind));
     return split;
 }
 

@@ -45,7 +45,7 @@ std::vector<bool> keptValues(const graph::Graph& graph, const GraphChanges& chan
             }
         }
     };
-    keep(graph.inputs());
+    keep(changes.ownInputs ? std::span(*changes.ownInputs) : graph.inputs());
     keep(outputs);
     for (std::size_t i = 0; changes.keptNodes && i < graph.nodeCount(); ++i) {
         if ((*changes.keptNodes)[i]) {
@@ -61,18 +61,21 @@ std::vector<bool> keptValues(const graph::Graph& graph, const GraphChanges& chan
 base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph, const GraphChanges& changes,
                                                                const std::stop_token& stop)
 {
-    graph::GraphBuilder builder(graph.name());
+    graph::GraphBuilder builder(changes.name.empty() ? graph.name() : changes.name);
     builder.setOpsets(graph);
     const std::span<const ValueId> outputs = changes.outputs ? std::span(*changes.outputs) : graph.outputs();
-    const std::vector<bool> isKept = keptValues(graph, changes, outputs);
+    std::vector<bool> isKept = keptValues(graph, changes, outputs);
+    for (const NewInput& input : changes.inputs) {
+        isKept[input.value.index()] = false;
+    }
     std::vector<ValueId> ids(graph.valueCount());
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        if (isKept[i] && !changes.inputs.contains(ValueId(i))) {
+        if (isKept[i]) {
             ids[i] = addCopy(builder, graph.value(ValueId(i)), ValueId(i), changes);
         }
     }
-    for (const auto& [value, type] : changes.inputs) {
-        ids[value.index()] = builder.addInput(graph.value(value).name, type.dtype, type.shape);
+    for (const NewInput& input : changes.inputs) {
+        ids[input.value.index()] = builder.addInput(graph.value(input.value).name, input.dtype, input.shape);
     }
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         if (!changes.keptNodes || (*changes.keptNodes)[i]) {

@@ -3,26 +3,36 @@
 
 #include "core/base/result.h"
 #include "core/graph/graphbuilder.h"
-#include "core/ops/boundoperator.h"
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 namespace retro::engine
 {
+
+/// A value that is an input of a copy.
+struct NewInput
+{
+    base::ValueId value;
+    tensor::DType dtype = tensor::DType::Float32;
+    std::optional<std::vector<graph::Dimension>> shape = {};
+};
 
 /// What is to be different in a copy of a graph. Tensors are shared with it.
 struct GraphChanges
 {
     std::map<base::ValueId, std::vector<graph::Dimension>> shapes; ///< of inputs
     std::map<base::ValueId, tensor::Tensor> constants;             ///< data of constants
-    std::map<base::ValueId, ops::TensorType> inputs;               ///< values that are inputs, behind the graph's own
+    std::vector<NewInput> inputs;                                  ///< behind the graph's own
+    std::optional<std::vector<base::ValueId>> ownInputs = {};      ///< those of its own that stay; none = all
     std::optional<std::vector<bool>> keptNodes = {};               ///< by NodeId; none = all
     std::optional<std::vector<base::ValueId>> outputs = {};        ///< in place of the graph's own
+    std::string name = {};                                         ///< of the copy; empty: the graph's own
     /// Changes a value that the copy gets, its kind included.
     std::function<void(base::ValueId id, graph::Value& value)> value = {};
     /// Changes a node that the copy gets, whose operands and results have their ids there: `ids` by id in the graph.
