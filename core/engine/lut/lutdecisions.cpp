@@ -152,7 +152,7 @@ std::string LutDecision::text() const
         isCode ? fmt::format("{:.4g}", comparison.difference)
                : fmt::format("x[{}] = {:.4g} {} x[{}] = {:.4g}", comparison.anchor.a, comparison.first,
                              comparison.sets ? ">" : "≤", comparison.anchor.b, comparison.second);
-    return fmt::format("{}table {} ({:+.4g}, {:.1f} % of all), row {}, by {} {}: {}", where, table, relevance,
+    return fmt::format("{}table {} ({:+.4g}, {:.1f} % of all amounts), row {}, by {} {}: {}", where, table, relevance,
                        100 * share, row, nameOf(comparison.kind), comparison.number, what);
 }
 

@@ -34,7 +34,7 @@ struct LutDecision
     std::optional<trace::TableSite> pair; ///< of positions with the most relevance; row and comparison are of that pair
     double pairRelevance = 0;
 
-    /// "place 3, 5; table 41 (+3.21, 12.3 % of all), row 22, by pair 3: x[17] = 0.81 > x[52] = 0.12".
+    /// "place 3, 5; table 41 (+3.21, 12.3 % of all amounts), row 22, by pair 3: x[17] = 0.81 > x[52] = 0.12".
     [[nodiscard]] std::string text() const;
 };
 
