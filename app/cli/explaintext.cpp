@@ -176,8 +176,8 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
     for (const engine::ResolvedTarget& target : result.alsoTargets) {
         sayTarget(context, model, result.model->graph(), target);
     }
-    if (result.run) {
-        for (const engine::LutDecision& one : engine::lutDecisions(*result.run)) {
+    for (const engine::LutLayer& layer : engine::lutLayersOf(result)) {
+        for (const engine::LutDecision& one : layer.decisions) {
             context.say(fmt::format("decided      {}, sample {}: {}", one.node, one.sample, one.text()));
         }
     }

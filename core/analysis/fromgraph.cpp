@@ -276,12 +276,15 @@ private:
         return {};
     }
 
-    void takeFacts(const Node& node, Op& op) const
+    void takeFacts(NodeId id, const Node& node, Op& op) const
     {
+        const ops::BoundOperator* bound = boundOf(id);
+        op.workspace = bound == nullptr ? 0 : bound->workspace(ops::Work::Forward);
+        op.traffic = bound == nullptr ? 0 : bound->traffic();
         if (!node.facts) {
             return;
         }
-        op.workspace = node.facts->workspace.value_or(0);
+        op.workspace = node.facts->workspace.value_or(op.workspace);
         op.phase = node.facts->phase == "backward" ? Phase::Gradient : Phase::Forward;
         op.isRecomputable = node.facts->recomputable;
         op.isStochastic = node.facts->stochastic;
@@ -324,7 +327,7 @@ private:
         for (const NodePart& part : m_facts.partsOf(id)) {
             const OpValueId operand = m_id[rootOf(part.operand).index()];
             if (operand != kNone) {
-                op.parts->push_back({operand, isStated ? saved : idsOf(node, part.reads)});
+                op.parts->push_back({operand, isStated ? saved : idsOf(node, part.reads), part.workspace});
             }
         }
         if (op.hasParameters && !isStated && m_facts.parameterReadsOf) {
@@ -381,7 +384,7 @@ private:
         op.flops = flopsOf(id);
         op.hasParameters = hasParameter(m_graph, node);
         op.isProduct = isProduct(id, node);
-        takeFacts(node, op);
+        takeFacts(id, node, op);
         op.inputs = idsOf(node.inputs, [](std::size_t) { return true; });
         for (const ValueId output : node.outputs) {
             if (output.isValid()) {

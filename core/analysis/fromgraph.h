@@ -22,6 +22,7 @@ struct NodePart
 {
     base::ValueId operand;
     ops::Reads reads;
+    std::uint64_t workspace = 0; ///< bytes while the part is worked out
 };
 
 /// What a bound model knows beyond the graph; each may answer nothing.

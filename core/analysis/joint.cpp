@@ -97,6 +97,7 @@ private:
     {
         Operands operands; ///< that it reads
         Operands hashed;   ///< that it would read beside gradients of parameters
+        std::uint64_t workspace = 0;
         void add(OpValueId id)
         {
             operands.add(id);
@@ -155,6 +156,9 @@ private:
             return false;
         }
         const std::vector<OpValueId> all = allReadsOf(op);
+        if (giver.part != kNone) {
+            taken.workspace = std::max(taken.workspace, (*op.parts)[giver.part].workspace);
+        }
         std::ranges::for_each(giver.part == kNone ? all : (*op.parts)[giver.part].reads,
                               [&](OpValueId id) { taken.operands.add(id); });
         std::ranges::for_each(all, [&](OpValueId id) { taken.hashed.add(id); });
@@ -198,6 +202,9 @@ private:
             std::ranges::for_each(op.parameterReads ? *op.parameterReads : all,
                                   [&](OpValueId value) { taken.operands.add(value); });
             std::ranges::for_each(all, [&](OpValueId value) { taken.hashed.add(value); });
+            for (const OperandPart& part : op.parts.value_or(std::vector<OperandPart>())) {
+                taken.workspace = std::max(taken.workspace, part.workspace); // what all parts need, theirs needs
+            }
             addOp("dw:" + op.name, taken, {}, std::max(op.cost, m_options.leastCost), id);
             m_ops.back().flops = op.flops;
         }
@@ -221,6 +228,7 @@ private:
         op.hashedInputs = taken.hashed.ids();
         op.outputs = std::move(outputs);
         op.cost = cost;
+        op.workspace = taken.workspace;
         op.phase = Phase::Gradient;
         m_ops.push_back(std::move(op));
         m_origin.push_back(origin);

@@ -25,7 +25,8 @@ struct JointOptions
 /// that nobody computes. A value that is no output, and that no operator with a gradient gives a part to, gets none.
 /// The gradient of u reads u itself when u is an output, then for each operator that gives u a part, in the order of
 /// ids, the gradients of its outputs and what that part reads (Op::parts). It costs the sum of those operators' costs,
-/// at least JointOptions::leastCost. Gradients of parameters read Op::parameterReads. Nothing is required at the end.
+/// at least JointOptions::leastCost, and has the largest workspace of those parts. Gradients of parameters read
+/// Op::parameterReads. Nothing is required at the end.
 struct JointGraph
 {
     OpGraph graph;

@@ -50,6 +50,7 @@ struct OperandPart
 {
     OpValueId operand = kNone;
     std::vector<OpValueId> reads;
+    std::uint64_t workspace = 0; ///< bytes while the part is worked out
 };
 
 /// An operator as planning sees it: what it reads and makes, what it costs, what its gradient reads.
@@ -73,6 +74,7 @@ struct Op
     double cost = 0;             ///< in the graph's cost unit
     double flops = 0;            ///< floating-point operations, multiply-add counted as two
     std::uint64_t workspace = 0; ///< bytes while it runs
+    double traffic = 0;          ///< bytes that it moves beside operands and results
     Phase phase = Phase::Forward;
     bool isRecomputable = true;
     bool isStochastic = false;

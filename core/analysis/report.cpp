@@ -22,7 +22,7 @@ OpCost costOf(const OpGraph& graph, OpId id, const Machine& machine)
     for (const OpValueId input : graph.reads(id)) {
         cost.bytes += static_cast<double>(graph.value(input).bytes);
     }
-    cost.bytes += static_cast<double>(graph.outputBytes(id, true));
+    cost.bytes += static_cast<double>(graph.outputBytes(id, true)) + graph.op(id).traffic;
     cost.intensity = cost.bytes > 0 ? cost.flops / cost.bytes : 0;
     const double arithmetic = cost.flops / machine.flopsPerSecond;
     const double traffic = cost.bytes / machine.bytesPerSecond;

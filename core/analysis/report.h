@@ -26,7 +26,7 @@ struct Machine
 struct OpCost
 {
     double flops = 0;
-    double bytes = 0;     ///< read and written, each value once
+    double bytes = 0;     ///< read and written, each value once, and what the operator states beside
     double intensity = 0; ///< flops per byte; 0 where nothing is moved
     double seconds = 0;   ///< the larger of arithmetic and traffic
     bool isMemoryBound = false;

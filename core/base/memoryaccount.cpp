@@ -10,6 +10,12 @@ MemoryAccount& MemoryAccount::tensors()
     return account;
 }
 
+MemoryAccount& MemoryAccount::workspace()
+{
+    thread_local MemoryAccount account;
+    return account;
+}
+
 void MemoryAccount::add(std::int64_t bytes)
 {
     const std::int64_t now = m_live.fetch_add(bytes, std::memory_order_relaxed) + bytes;

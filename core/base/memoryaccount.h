@@ -7,12 +7,15 @@
 namespace retro::base
 {
 
-/// Counts the bytes that tensors hold in this process, with the highest value since the last reset. Thread-safe.
+/// Counts bytes that are held in this process, with the highest value since the last reset. Thread-safe.
 class MemoryAccount
 {
 public:
-    /// The account that every tensor storage books to.
+    /// The account that every tensor storage books to, and workspace as well.
     static MemoryAccount& tensors();
+    /// That of what the operator that the calling thread runs holds beside operands and results
+    /// (ops::BoundOperator::workspace).
+    static MemoryAccount& workspace();
 
     /// Books bytes that were taken, and raises the highest value where it is exceeded.
     void add(std::int64_t bytes);

@@ -43,6 +43,9 @@ struct Reads
     static constexpr Reads firstOutput() { return {0, 1}; }
 };
 
+/// What an operator is run for: its results, its reverse rule, or relevance that it shares by itself (TableLookup).
+enum class Work : std::uint8_t { Forward, Reverse, Relevance };
+
 /// Data of operands that are no constants, while a model is bound for given inputs.
 class OperandSource
 {
@@ -161,6 +164,16 @@ public:
     [[nodiscard]] virtual std::vector<Tensor> knownResults() const { return {}; }
     /// Multiply-add counted as two.
     [[nodiscard]] virtual double flops() const { return 0; }
+    /// Bytes of arrays that it holds beside operands and results while it runs, booked to MemoryAccount::workspace();
+    /// `slot`: the operand whose part is wanted.
+    [[nodiscard]] virtual std::uint64_t workspace(Work work, std::size_t slot = 0) const
+    {
+        (void)work;
+        (void)slot;
+        return 0;
+    }
+    /// Bytes that a forward run moves beside operands and results: rows of tables that it looks up, workspace.
+    [[nodiscard]] virtual double traffic() const { return 0; }
 
 protected:
     std::vector<TensorType> m_outputTypes;

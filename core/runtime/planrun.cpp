@@ -357,6 +357,9 @@ private:
     Result<void> compute(OpId op)
     {
         RETRO_CHECK(awaitOperands(op));
+        base::MemoryAccount& workspace = base::MemoryAccount::workspace();
+        workspace.resetPeak();
+        const std::int64_t before = workspace.live();
         const Clock::time_point begin = Clock::now();
         RETRO_TRY(const JointWork::Outcome outcome, m_work.run(
                                                         op,
@@ -368,6 +371,7 @@ private:
                                                         m_ran[op]));
         const double seconds = secondsSince(begin);
         RETRO_CHECK(take(op, outcome));
+        m_record.measured.transient = m_store.bytes() + static_cast<std::uint64_t>(workspace.peak() - before);
         m_record.measured.seconds = seconds;
         m_record.measured.flops = outcome.flops;
         m_record.predicted.seconds = m_graph.op(op).cost * m_options.secondsPerCost;

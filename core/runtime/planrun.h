@@ -62,8 +62,8 @@ struct PlanRun
 {
     schedule::Simulation predicted;
     std::vector<StepRecord> steps;
-    std::uint64_t peak = 0;       ///< of the tensor store, inputs and constants left out, as the simulator counts
-    std::int64_t tensorsPeak = 0; ///< of all tensors of the process, workspace of operators left out
+    std::uint64_t peak = 0;       ///< of store and workspace, inputs and constants left out, as the simulator counts
+    std::int64_t tensorsPeak = 0; ///< of all tensors of the process, and of workspace that operators state
     double seconds = 0;           ///< from the first step to the end of the last copy
     double computeSeconds = 0;    ///< of all computations
     double recomputeSeconds = 0;  ///< of those after an operator's first

@@ -28,14 +28,6 @@ using tensor::Tensor;
 
 DType floatTypeOf(const Run& run) { return run.facts.precision == "float64" ? DType::Float64 : DType::Float32; }
 
-/// Operands of a node with their types, as the run holds them.
-struct Operands
-{
-    std::vector<ops::TensorType> types;
-    std::vector<Tensor> constants;
-    std::vector<Tensor> values;
-};
-
 /// A value as the run holds it, a constant or one that was kept, in the floating type of the run.
 Result<Tensor> heldValue(const Run& run, base::ValueId id)
 {
@@ -49,22 +41,19 @@ Result<Tensor> heldValue(const Run& run, base::ValueId id)
     return tensor::isFloating(value.dtype()) ? value.to(floatTypeOf(run)) : value;
 }
 
-Result<Operands> operandsOf(const Run& run, const graph::Node& node)
+/// The operator of a layer for what it read.
+ops::BoundResult boundAt(const LutSite& site)
 {
-    Operands operands;
-    for (const base::ValueId input : node.inputs) {
-        if (!input.isValid()) {
-            operands.types.emplace_back();
-            operands.constants.emplace_back();
-            operands.values.emplace_back();
-            continue;
+    const graph::Node& node = site.graph.node(site.node);
+    std::vector<ops::TensorType> types(node.inputs.size());
+    std::vector<Tensor> constants(node.inputs.size());
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (const Tensor& value = site.operands[slot]; value.isValid()) {
+            types[slot] = {value.dtype(), value.shape()};
+            constants[slot] = site.graph.value(node.inputs[slot]).constant.isValid() ? value : Tensor();
         }
-        RETRO_TRY(Tensor value, heldValue(run, input));
-        operands.types.push_back({value.dtype(), value.shape()});
-        operands.constants.push_back(run.graph->value(input).constant.isValid() ? value : Tensor());
-        operands.values.push_back(std::move(value));
     }
-    return operands;
+    return ops::bind({site.graph, site.node, node, types, constants, site.floatType});
 }
 
 /// Relevance of a node's result, once known; invalid else.
@@ -79,27 +68,36 @@ Tensor relevanceOf(const Run& run, base::NodeId node)
     return {};
 }
 
+/// The layer of a node as the run holds it.
+Result<LutSite> siteOf(const Run& run, base::NodeId id)
+{
+    const graph::Node& node = run.graph->node(id);
+    LutSite site{*run.graph, id, std::vector<Tensor>(node.inputs.size()), relevanceOf(run, id), {}, floatTypeOf(run)};
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot].isValid()) {
+            RETRO_TRY(site.operands[slot], heldValue(run, node.inputs[slot]));
+        }
+    }
+    site.rule = id.index() < run.rules.size() ? run.rules[id.index()].rule : std::string();
+    return site;
+}
+
 /// The stabiliser's epsilon as the rule's text has it ("lut flip-contrast, epsilon 1e-06"); the usual one without.
-double epsilonOf(const Run& run, base::NodeId node)
+double epsilonOf(const std::string& text)
 {
     constexpr double kUsual = 1e-6;
     constexpr std::string_view kWord = "epsilon ";
-    if (node.index() >= run.rules.size()) {
-        return kUsual;
-    }
-    const std::string& text = run.rules[node.index()].rule;
     const std::size_t at = text.find(kWord);
     return at == std::string::npos ? kUsual : std::strtod(text.c_str() + at + kWord.size(), nullptr);
 }
 
 /// How the rule of a node shared relevance among comparisons; nothing when it shared none among tables (a gradient,
 /// stop). The usual way where the run does not say.
-std::optional<lut::TableRule> tableRuleOf(const Run& run, base::NodeId node)
+std::optional<lut::TableRule> tableRuleOf(const std::string& text)
 {
-    if (node.index() >= run.rules.size() || run.rules[node.index()].rule.empty()) {
+    if (text.empty()) {
         return lut::TableRule::FlipContrast;
     }
-    const std::string& text = run.rules[node.index()].rule;
     const auto says = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
     if (!says("lut ")) {
         return std::nullopt;
@@ -217,37 +215,40 @@ private:
 
 } // namespace
 
-Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
+Result<LutDetail> lutDetail(const LutSite& site, bool wantsChoices)
 {
-    const graph::Node& node = run.graph->node(id);
-    RETRO_TRY(const Operands operands, operandsOf(run, node));
-    RETRO_TRY(const auto op, ops::bind({*run.graph, id, node, operands.types, operands.constants, floatTypeOf(run)}));
+    const std::vector<Tensor>& operands = site.operands;
+    RETRO_TRY(const auto op, boundAt(site));
     const auto* table = dynamic_cast<const TableLookup*>(&op->structure());
     if (table == nullptr) {
         return base::inputError("the node is no table lookup");
     }
     LutDetail detail;
-    detail.node = id;
+    detail.node = site.node;
     detail.shape = table->layerShape();
     detail.batch = table->schedule(lut::Path::Fused, lut::Pass::Forward).batch;
     detail.isSparse = table->schedule(lut::Path::Fused, lut::Pass::Forward).isSparse;
     detail.anchors.assign(table->anchors().begin(), table->anchors().end());
-    detail.input = operands.values[TableLookup::kInput].contiguous();
-    detail.weights = operands.values[TableLookup::kWeights].contiguous();
-    const bool hasCodes =
-        operands.values.size() > TableLookup::kCodes && operands.values[TableLookup::kCodes].isValid();
-    detail.codes = hasCodes ? operands.values[TableLookup::kCodes].contiguous() : Tensor();
-    detail.choices = table->choices(operands.values);
-    const Tensor arrived = relevanceOf(run, id);
-    const std::optional<lut::TableRule> rule = tableRuleOf(run, id);
-    if (rule && arrived.isValid() && arrived.shape() == op->outputTypes().front().shape) {
-        const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(run, id), true};
+    detail.input = operands[TableLookup::kInput].contiguous();
+    detail.weights = operands[TableLookup::kWeights].contiguous();
+    const bool hasCodes = operands.size() > TableLookup::kCodes && operands[TableLookup::kCodes].isValid();
+    detail.codes = hasCodes ? operands[TableLookup::kCodes].contiguous() : Tensor();
+    detail.choices = wantsChoices ? table->choices(operands) : ops::TableChoices();
+    const std::optional<lut::TableRule> rule = tableRuleOf(site.rule);
+    if (rule && site.arrived.isValid() && site.arrived.shape() == op->outputTypes().front().shape) {
+        const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(site.rule), true};
         const auto divide = [&](const Tensor& y) {
-            return ops::algebra::stabilisedQuotient(arrived.to(y.dtype()), y, stabiliser);
+            return ops::algebra::stabilisedQuotient(site.arrived.to(y.dtype()), y, stabiliser);
         };
-        detail.relevance = table->distribute(divide, operands.values, *rule, true);
+        detail.relevance = table->distribute(divide, operands, *rule, true);
     }
     return detail;
+}
+
+Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
+{
+    RETRO_TRY(const LutSite site, siteOf(run, id));
+    return lutDetail(site);
 }
 
 namespace
@@ -416,9 +417,8 @@ Result<LaunchDetail> launchDetail(const Run& run, std::uint64_t step)
     if (event.kind != event::EventKind::Launch || id.index() >= run.graph->nodeCount()) {
         return base::inputError("the event is no launch of a kernel");
     }
-    const graph::Node& node = run.graph->node(id);
-    RETRO_TRY(const Operands operands, operandsOf(run, node));
-    RETRO_TRY(const auto op, ops::bind({*run.graph, id, node, operands.types, operands.constants, floatTypeOf(run)}));
+    RETRO_TRY(const LutSite site, siteOf(run, id));
+    RETRO_TRY(const auto op, boundAt(site));
     const auto* table = dynamic_cast<const TableLookup*>(&op->structure());
     const auto pass = static_cast<lut::Pass>(event.branch);
     LaunchDetail detail;
@@ -440,31 +440,28 @@ Result<LaunchDetail> launchDetail(const Run& run, std::uint64_t step)
     const ops::TensorType& type = op->outputTypes().front();
     Tensor gradients;
     if (pass == lut::Pass::Backward) {
-        const Tensor arrived = relevanceOf(run, id);
-        if (!arrived.isValid() || arrived.shape() != type.shape) {
+        if (!site.arrived.isValid() || site.arrived.shape() != type.shape) {
             return base::inputError(fmt::format("the run does not hold what arrived at '{}'", run.graph->labelOf(id)));
         }
-        gradients = arrived.to(type.dtype);
-        const bool isDivided = id.index() < run.rules.size() && run.rules[id.index()].rule.starts_with("lut ");
-        if (isDivided) { // the rule lut with share=gradient hands R / stab(y) back
-            const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(run, id), true};
-            gradients = ops::algebra::stabilisedQuotient(gradients, op->run(operands.values).front(), stabiliser);
+        gradients = site.arrived.to(type.dtype);
+        if (site.rule.starts_with("lut ")) { // with share=gradient it hands R / stab(y) back
+            const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(site.rule), true};
+            gradients = ops::algebra::stabilisedQuotient(gradients, op->run(site.operands).front(), stabiliser);
         }
     }
-    detail.buffers = table->buffersAfter(operands.values, gradients, pass, detail.launch);
+    detail.buffers = table->buffersAfter(site.operands, gradients, pass, detail.launch);
     return detail;
 }
 
 Result<ops::LutDeviceTimes> lutDeviceTimes(const Run& run, base::NodeId id, lut::Path path)
 {
-    const graph::Node& node = run.graph->node(id);
-    RETRO_TRY(const Operands operands, operandsOf(run, node));
-    RETRO_TRY(const auto op, ops::bind({*run.graph, id, node, operands.types, operands.constants, floatTypeOf(run)}));
+    RETRO_TRY(const LutSite site, siteOf(run, id));
+    RETRO_TRY(const auto op, boundAt(site));
     const auto* table = dynamic_cast<const ops::LutOperator*>(&op->structure());
     if (table == nullptr) {
         return base::inputError("the node is no table lookup");
     }
-    return table->timeOnDevice(operands.values, path);
+    return table->timeOnDevice(site.operands, path);
 }
 
 TableChoice tableChoice(const LutDetail& detail, const TableSite& site) { return ChoiceReader(detail, site).read(); }

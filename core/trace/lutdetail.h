@@ -65,6 +65,20 @@ struct TableSite
     bool operator==(const TableSite&) const = default;
 };
 
+/// A layer that relevance arrived at: what it read, by operand slot, and the text of its rule.
+struct LutSite
+{
+    const graph::Graph& graph;
+    base::NodeId node;
+    std::vector<tensor::Tensor> operands; ///< in the floating type of the run; constants included, absent ones invalid
+    tensor::Tensor arrived;               ///< invalid: nothing did
+    std::string rule;                     ///< "lut flip-contrast, epsilon 1e-06"; empty: the usual one
+    tensor::DType floatType = tensor::DType::Float32;
+};
+
+/// Runs the layer again on what it read, with no more workspace than its rule; `choices` only where they are wanted,
+/// which take more. Errors (Input): the node is no LUT layer.
+[[nodiscard]] base::Result<LutDetail> lutDetail(const LutSite& site, bool wantsChoices = true);
 /// Runs the layer of a node again on the values that the run kept. Errors (Input): values, weights or shapes that the
 /// run does not hold, and what to do. Off the GUI thread.
 [[nodiscard]] base::Result<LutDetail> lutDetail(const Run& run, base::NodeId node);

@@ -370,7 +370,7 @@ Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int thread
     const auto start = Clock::now();
     const WideLayer<T> wide(layer);
     const std::uint64_t codes = layer.description().codes.size();
-    std::vector<T> perSample(call.batch * codes);
+    Array<T> perSample(call.batch * codes, call.memory);
     std::fill(call.pairMap.begin(), call.pairMap.end(), T(0));
     cpu::parallelItems(call.batch, cpu::threadCount(threads), [&](std::uint64_t sample) {
         SampleRelevance<T>(wide.layer(), call, sample, perSample.data() + sample * codes).work();

@@ -30,6 +30,7 @@ struct RelevanceCall
     std::span<T> unplaced;       ///< [B]: of tables without any comparison, and what a rule leaves to the table
     /// Filled when it is given, on the CPU: what each launch of the schedule took, by a clock.
     std::vector<double>* seconds = nullptr;
+    Memory* memory = std::pmr::get_default_resource(); ///< on the CPU: for arrays of the pass alone
 };
 
 /// Errors: BadSize (an array does not fit the layer), BadShape (more bits than kMaxShapleyBits under Shapley). Source:

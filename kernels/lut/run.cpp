@@ -35,17 +35,11 @@ Status prepare(const Layer<T>& layer, const ScheduleRequest& request, const RunO
 class Buffers
 {
 public:
-    template <class N>
-    void add(BufferId id, std::span<N> values)
+    void add(BufferId id, const auto& values)
     {
         if (!values.empty()) {
             m_all.push_back({id, values.data(), values.size()});
         }
-    }
-    template <class N>
-    void add(BufferId id, const std::vector<N>& values)
-    {
-        add(id, std::span<const N>(values));
     }
     template <class T>
     void addLayer(const Layer<T>& layer)
@@ -89,8 +83,7 @@ private:
 /// Carries out all launches with f(launch), and shows each to the observer with what `list` adds to its buffers;
 /// `dense` is firing statistics, or gradients before the detectors.
 template <class T, class F, class L>
-void walk(const Schedule& schedule, const RunOptions<T>& options, const std::vector<T>& dense, const F& f,
-          const L& list)
+void walk(const Schedule& schedule, const RunOptions<T>& options, const Array<T>& dense, const F& f, const L& list)
 {
     const bool hasScores = schedule.find(BufferId::BeforeDetectorsGradients) != nullptr;
     using Clock = std::chrono::steady_clock;
@@ -108,20 +101,39 @@ void walk(const Schedule& schedule, const RunOptions<T>& options, const std::vec
     }
 }
 
+/// Events get the places that the schedule has for them, and need no more.
+template <class E>
+void makeRoom(const Schedule& schedule, BufferId id, Array<E>& events)
+{
+    if (const Buffer* buffer = schedule.find(id)) {
+        events.reserve(buffer->bytes / sizeof(E));
+    }
+}
+
 template <class T>
 void forwardDocumented(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options,
                        const Schedule& schedule)
 {
-    Tape<T> own;
+    Tape<T> own(options.memory);
     Tape<T>& tape = call.tape != nullptr ? *call.tape : own;
     resizeTape(layer, call.batch, tape);
-    cpu::Documented<T> run{layer,       cpu::threadCount(options.threads),
-                           call.batch,  &tape,
-                           &tape,       call.input,
-                           call.output, {},
-                           {},          {},
-                           {},          {},
-                           {},          {}};
+    cpu::Documented<T> run{layer,
+                           cpu::threadCount(options.threads),
+                           call.batch,
+                           &tape,
+                           &tape,
+                           call.input,
+                           call.output,
+                           {},
+                           {},
+                           {},
+                           {},
+                           Array<T>(options.memory),
+                           Array<FiringEvent>(options.memory),
+                           {}};
+    makeRoom(schedule, BufferId::FiringEvents, run.firingEvents);
+    makeRoom(schedule, BufferId::MainFiringEvents, tape.mainEvents);
+    makeRoom(schedule, BufferId::AlternativeFiringEvents, tape.otherEvents);
     std::fill(call.output.begin(), call.output.end(), T(0));
     if (layer.isSparse()) {
         run.groups = cpu::synapseGroups(layer);
@@ -144,7 +156,7 @@ template <class T>
 void forwardFused(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options,
                   const Schedule& schedule)
 {
-    Tape<T> own;
+    Tape<T> own(options.memory);
     cpu::FusedForward<T> run{layer, call, cpu::threadCount(options.threads), call.tape, call.tape != nullptr};
     if (run.tape == nullptr && layer.shape().isSequence) {
         run.tape = &own;
@@ -166,7 +178,7 @@ void forwardFused(const Layer<T>& layer, const ForwardCall<T>& call, const RunOp
 
 /// A result, or memory in its place when the caller does not want it.
 template <class T>
-std::span<T> zeroed(std::span<T> wanted, std::uint64_t size, std::vector<T>& instead)
+std::span<T> zeroed(std::span<T> wanted, std::uint64_t size, Array<T>& instead)
 {
     if (wanted.empty()) {
         instead.assign(size, T(0));
@@ -181,9 +193,9 @@ void backwardDocumented(const Layer<T>& layer, const BackwardCall<T>& call, cons
                         const Schedule& schedule)
 {
     const LayerShape& shape = layer.shape();
-    std::vector<T> inputs;
-    std::vector<T> weights;
-    std::vector<T> codes;
+    Array<T> inputs(options.memory);
+    Array<T> weights(options.memory);
+    Array<T> codes(options.memory);
     cpu::Documented<T> run{layer,
                            cpu::threadCount(options.threads),
                            call.batch,
@@ -195,9 +207,10 @@ void backwardDocumented(const Layer<T>& layer, const BackwardCall<T>& call, cons
                            zeroed(call.inputGradients, call.batch * shape.length * shape.inputs, inputs),
                            zeroed(call.weightGradients, layer.description().weights.size(), weights),
                            zeroed(call.codeGradients, layer.description().codes.size(), codes),
-                           {},
-                           {},
+                           Array<T>(options.memory),
+                           Array<FiringEvent>(options.memory),
                            {}};
+    makeRoom(schedule, BufferId::FiringEvents, run.firingEvents);
     if (layer.isSparse()) {
         run.groups = cpu::synapseGroups(layer);
     }
@@ -217,7 +230,8 @@ void backwardFused(const Layer<T>& layer, const BackwardCall<T>& call, const Run
                    const Schedule& schedule)
 {
     const LayerShape& shape = layer.shape();
-    cpu::FusedBackward<T> run{layer, call, cpu::threadCount(options.threads), {}, {}};
+    cpu::FusedBackward<T> run{layer, call, cpu::threadCount(options.threads), Array<T>(options.memory),
+                              Array<T>(options.memory)};
     if (shape.isSequence) {
         run.positionScores.resize(call.batch * shape.length * shape.tables);
         run.positionalScores.resize(call.batch * shape.lags() * shape.tables);

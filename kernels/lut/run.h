@@ -41,8 +41,9 @@ template <class T>
 struct RunOptions
 {
     Path path = Path::Fused;
-    int threads = 0;                            ///< 0 = as many as OpenMP offers; results do not depend on it
-    std::uint64_t scratchLimit = kScratchLimit; ///< of the documented path
+    int threads = 0;                                   ///< 0 = as many as OpenMP offers; results do not depend on it
+    std::uint64_t scratchLimit = kScratchLimit;        ///< of the documented path
+    Memory* memory = std::pmr::get_default_resource(); ///< for arrays of the pass alone
     /// Called after each launch, in the order of the schedule.
     std::function<void(const LaunchView<T>&)> observer;
 };

@@ -59,4 +59,13 @@ std::uint64_t bytesMoved(const Schedule& schedule, const Launch& launch)
     return bytes;
 }
 
+std::uint64_t bytesHeld(const Schedule& schedule, Role role)
+{
+    std::uint64_t bytes = 0;
+    for (const Buffer& buffer : schedule.buffers) {
+        bytes += buffer.role == role ? buffer.bytes : 0;
+    }
+    return bytes;
+}
+
 } // namespace retro::lut

@@ -72,7 +72,7 @@ double PairMapPane::valueAt(const trace::TableSite& site) const
 
 void PairMapPane::measure()
 {
-    m_largest = m_sum = 0;
+    m_largest = m_sum = m_amount = 0;
     if (!hasRelevance() || m_site.sample >= m_detail->batch) {
         return;
     }
@@ -80,6 +80,7 @@ void PairMapPane::measure()
         const double value = valueAt(site);
         m_largest = std::isfinite(value) ? std::max(m_largest, std::abs(value)) : m_largest;
         m_sum += value;
+        m_amount += std::abs(value);
     };
     const lut::LayerShape& shape = m_detail->shape;
     for (std::uint32_t later = 1; isSequence() && later < shape.length; ++later) {
@@ -166,14 +167,14 @@ QString PairMapPane::sentence() const
         return {};
     }
     const double value = valueAt(m_site);
-    const QString share = m_sum != 0 ? percentText(value / m_sum) : QStringLiteral("—");
+    const QString share = m_amount != 0 ? percentText(std::abs(value) / m_amount) : QStringLiteral("—");
     const lut::LayerShape& shape = m_detail->shape;
     const QString sum = signedText(m_sum, 4);
     return isSequence()
-               ? tr("%1 looks at %2: %3, %4 of all; %5 pairs sum to %6")
+               ? tr("%1 looks at %2: %3, %4 of all amounts; %5 pairs sum to %6")
                      .arg(QString::number(m_site.later), QString::number(m_site.earlier), signedText(value, 4), share,
                           countText(static_cast<std::int64_t>(lut::pairCount(shape.length))), sum)
-               : tr("table %1: %2, %3 of all; %4 tables sum to %5")
+               : tr("table %1: %2, %3 of all amounts; %4 tables sum to %5")
                      .arg(QString::number(m_site.table), signedText(value, 4), share, countText(shape.tables), sum);
 }
 

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] trace::TableSite siteAt(const QPointF& point) const;
     /// The room of the cell, or bar, of a site.
     [[nodiscard]] QRectF rectOf(const trace::TableSite& site) const;
-    /// "21 looks at 9: +0.209, 6.9 % of all; 496 pairs sum to +3.021", or the same of a table.
+    /// "21 looks at 9: +0.209, 6.9 % of all amounts; 496 pairs sum to +3.021", or the same of a table.
     [[nodiscard]] QString sentence() const;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -57,6 +57,7 @@ private:
     trace::TableSite m_site;
     double m_largest = 0; ///< amount
     double m_sum = 0;     ///< over all pairs, or tables
+    double m_amount = 0;  ///< the same without signs
     QImage m_cells;       ///< a pixel for each pair
 };
 

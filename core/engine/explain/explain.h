@@ -43,6 +43,7 @@ enum class EngineKind {
 
 struct SearchRecord;
 struct CarriedPlan;
+struct LutLayer;
 
 /// Forward values that a plan keeps, without inputs, and the search that led to it (null: it is not recorded).
 struct KeptValues
@@ -206,7 +207,9 @@ struct ExplainResult
     double secondsForward = 0;
     double secondsRelevance = 0;
     std::int64_t peakBytes = 0;
-    std::shared_ptr<const trace::Run> run;                 ///< when recorded
+    std::shared_ptr<const trace::Run> run; ///< when recorded
+    /// Where a plan carried out a pass that was not recorded; see lutLayersOf() of results.h.
+    std::shared_ptr<std::vector<LutLayer>> lutLayers;
     std::shared_ptr<const trace::Profile> profile;         ///< when recorded, or asked for
     std::shared_ptr<const trace::RunPlan> runPlan;         ///< of a recorded pass by a plan
     std::shared_ptr<const diagnosis::Diagnosis> diagnosis; ///< where it was made (diagnose.h)

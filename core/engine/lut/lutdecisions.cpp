@@ -7,6 +7,7 @@
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -47,29 +48,58 @@ std::int64_t strongest(const Tensor& values, std::int64_t first, std::int64_t co
     return best;
 }
 
-double sumOf(const Tensor& values, std::int64_t first, std::int64_t count)
+double amountOf(const Tensor& values, std::int64_t first, std::int64_t count)
 {
     double sum = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-        sum += values.at(first + i);
+        sum += std::abs(values.at(first + i));
     }
     return sum;
+}
+
+/// Leading axes of the layer's input: samples first, then places.
+std::span<const std::int64_t> leadingAxes(const LutDetail& detail)
+{
+    const std::span<const std::int64_t> axes(detail.input.shape());
+    return axes.first(axes.size() - (detail.shape.isSequence ? 2 : 1));
+}
+
+std::uint64_t samplesOf(const LutDetail& detail)
+{
+    const std::span<const std::int64_t> axes = leadingAxes(detail);
+    return axes.empty() ? 1 : static_cast<std::uint64_t>(axes.front());
+}
+
+/// Along the axes behind that of the samples.
+std::vector<std::int64_t> placeOf(const LutDetail& detail, std::int64_t number)
+{
+    std::vector<std::int64_t> place;
+    const std::span<const std::int64_t> axes = leadingAxes(detail);
+    for (std::size_t axis = axes.size(); axis > 1; --axis) {
+        place.insert(place.begin(), number % axes[axis - 1]);
+        number /= axes[axis - 1];
+    }
+    return place;
 }
 
 LutDecision decisionOf(const LutDetail& detail, const std::string& node, std::uint64_t sample)
 {
     const lut::LayerShape& shape = detail.shape;
     const ops::TableRelevance& relevance = *detail.relevance;
-    const auto at = static_cast<std::int64_t>(sample);
     LutDecision decision;
     decision.node = node;
     decision.sample = sample;
-    const std::int64_t table = strongest(relevance.tables, at * shape.tables, shape.tables);
+    const auto places = static_cast<std::int64_t>(detail.batch / samplesOf(detail));
+    const std::int64_t first = static_cast<std::int64_t>(sample) * places * shape.tables;
+    const std::int64_t strong = first + strongest(relevance.tables, first, places * shape.tables);
+    const std::int64_t at = strong / shape.tables;
+    const std::int64_t table = strong % shape.tables;
+    decision.place = placeOf(detail, at % places);
     decision.table = static_cast<std::uint32_t>(table);
-    decision.relevance = relevance.tables.at(at * shape.tables + table);
-    const double all = sumOf(relevance.tables, at * shape.tables, shape.tables);
-    decision.share = all != 0 ? decision.relevance / all : 0;
-    trace::TableSite site{sample, decision.table, 0, 0};
+    decision.relevance = relevance.tables.at(strong);
+    const double all = amountOf(relevance.tables, first, places * shape.tables);
+    decision.share = all != 0 ? std::abs(decision.relevance) / all : 0;
+    trace::TableSite site{static_cast<std::uint64_t>(at), decision.table, 0, 0};
     if (shape.isSequence) {
         const std::int64_t pairs = std::int64_t{shape.length} * shape.length;
         const std::int64_t pair = strongest(relevance.pairs, at * pairs, pairs);
@@ -88,85 +118,92 @@ LutDecision decisionOf(const LutDetail& detail, const std::string& node, std::ui
     return decision;
 }
 
-/// The LUT layers of a run that relevance reached, with their numbers.
-std::vector<LutDetail> reachedLayers(const trace::Run& run)
+nlohmann::ordered_json decisionJson(const LutDecision& one)
 {
-    std::vector<LutDetail> layers;
-    for (std::size_t i = 0; i < run.graph->nodeCount(); ++i) {
-        if (!ops::isLut(run.graph->nodes()[i])) {
-            continue;
-        }
-        if (auto detail = trace::lutDetail(run, base::NodeId(i)); detail.ok() && detail->relevance) {
-            layers.push_back(std::move(detail).value());
-        }
+    nlohmann::ordered_json entry{{"node", one.node},           {"sample", one.sample}, {"table", one.table},
+                                 {"relevance", one.relevance}, {"share", one.share},   {"row", one.row}};
+    if (!one.place.empty()) {
+        entry["place"] = one.place;
     }
-    return layers;
+    if (one.pair) {
+        entry["pair"] = {{"later", one.pair->later}, {"earlier", one.pair->earlier}, {"relevance", one.pairRelevance}};
+    }
+    nlohmann::ordered_json comparison{{"of", nameOf(one.comparison.kind)},
+                                      {"number", one.comparison.number},
+                                      {"relevance", one.comparisonRelevance},
+                                      {"difference", one.comparison.difference}};
+    if (one.comparison.kind != ComparisonRow::Kind::Code) {
+        comparison["inputs"] = {one.comparison.anchor.a, one.comparison.anchor.b};
+    }
+    entry["comparison"] = std::move(comparison);
+    return entry;
 }
 
 } // namespace
 
 std::string LutDecision::text() const
 {
-    const std::string where =
-        pair ? fmt::format("position {} looks at {} ({:+.4g}); ", pair->later, pair->earlier, pairRelevance)
-             : std::string();
+    std::string where = place.empty() ? "" : fmt::format("place {}; ", fmt::join(place, ", "));
+    if (pair) {
+        where += fmt::format("position {} looks at {} ({:+.4g}); ", pair->later, pair->earlier, pairRelevance);
+    }
     const bool isCode = comparison.kind == ComparisonRow::Kind::Code;
     const std::string what =
         isCode ? fmt::format("{:.4g}", comparison.difference)
                : fmt::format("x[{}] = {:.4g} {} x[{}] = {:.4g}", comparison.anchor.a, comparison.first,
                              comparison.sets ? ">" : "≤", comparison.anchor.b, comparison.second);
-    return fmt::format("{}table {} ({:+.4g}, {:.1f} % of all), row {}, by {} {}: {}", where, table, relevance,
+    return fmt::format("{}table {} ({:+.4g}, {:.1f} % of all amounts), row {}, by {} {}: {}", where, table, relevance,
                        100 * share, row, nameOf(comparison.kind), comparison.number, what);
 }
 
 bool hasLutLayer(const graph::Graph& graph) { return std::ranges::any_of(graph.nodes(), ops::isLut); }
 
-std::vector<LutDecision> lutDecisions(const trace::Run& run)
+LutLayer lutLayerOf(const graph::Graph& graph, const LutDetail& detail)
 {
-    std::vector<LutDecision> decisions;
-    for (const LutDetail& detail : reachedLayers(run)) {
-        for (std::uint64_t sample = 0; sample < std::min(detail.batch, kMostLutSamples); ++sample) {
-            decisions.push_back(decisionOf(detail, run.graph->node(detail.node).name, sample));
-        }
+    LutLayer layer{detail.node, {}, *detail.relevance};
+    layer.relevance.input = layer.relevance.codes = Tensor();
+    for (std::uint64_t sample = 0; sample < std::min(samplesOf(detail), kMostLutSamples); ++sample) {
+        layer.decisions.push_back(decisionOf(detail, graph.node(detail.node).name, sample));
     }
-    return decisions;
+    return layer;
 }
 
-base::Result<void> writeLutMaps(base::FileBatch& files, const std::filesystem::path& folder, const trace::Run& run,
+std::vector<LutLayer> lutLayers(const trace::Run& run)
+{
+    std::vector<LutLayer> layers;
+    for (std::size_t i = 0; i < run.graph->nodeCount(); ++i) {
+        if (!ops::isLut(run.graph->nodes()[i])) {
+            continue;
+        }
+        if (const auto detail = trace::lutDetail(run, base::NodeId(i)); detail.ok() && detail->relevance) {
+            layers.push_back(lutLayerOf(*run.graph, *detail));
+        }
+    }
+    return layers;
+}
+
+base::Result<void> writeLutMaps(base::FileBatch& files, const std::filesystem::path& folder,
+                                const std::vector<LutLayer>& layers, const graph::Graph& graph,
                                 const std::vector<std::string>& names)
 {
-    for (const LutDetail& detail : reachedLayers(run)) {
+    for (const LutLayer& layer : layers) {
         RETRO_CHECK(base::makeFolder(folder));
-        const std::string& name = names[run.graph->node(detail.node).outputs[0].index()];
+        const std::string& name = names[graph.node(layer.node).outputs[0].index()];
         const auto write = [&](const Tensor& map, const char* what) {
             return map.isValid() ? files.add(folder / (name + what), tensor::toNpy(map)) : base::Result<void>();
         };
-        RETRO_CHECK(write(detail.relevance->tables, ".tables.npy"));
-        RETRO_CHECK(write(detail.relevance->comparisons, ".comparisons.npy"));
-        RETRO_CHECK(write(detail.relevance->pairs, ".pairs.npy"));
+        RETRO_CHECK(write(layer.relevance.tables, ".tables.npy"));
+        RETRO_CHECK(write(layer.relevance.comparisons, ".comparisons.npy"));
+        RETRO_CHECK(write(layer.relevance.pairs, ".pairs.npy"));
     }
     return {};
 }
 
-nlohmann::ordered_json lutDecisionsJson(const std::vector<LutDecision>& decisions)
+nlohmann::ordered_json lutDecisionsJson(const std::vector<LutLayer>& layers)
 {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const LutDecision& one : decisions) {
-        nlohmann::ordered_json entry{{"node", one.node},           {"sample", one.sample}, {"table", one.table},
-                                     {"relevance", one.relevance}, {"share", one.share},   {"row", one.row}};
-        if (one.pair) {
-            entry["pair"] = {
-                {"later", one.pair->later}, {"earlier", one.pair->earlier}, {"relevance", one.pairRelevance}};
-        }
-        nlohmann::ordered_json comparison{{"of", nameOf(one.comparison.kind)},
-                                          {"number", one.comparison.number},
-                                          {"relevance", one.comparisonRelevance},
-                                          {"difference", one.comparison.difference}};
-        if (one.comparison.kind != ComparisonRow::Kind::Code) {
-            comparison["inputs"] = {one.comparison.anchor.a, one.comparison.anchor.b};
-        }
-        entry["comparison"] = std::move(comparison);
-        list.push_back(std::move(entry));
+    for (const LutLayer& layer : layers) {
+        std::ranges::transform(layer.decisions, std::back_inserter(list), decisionJson);
     }
     return list;
 }

@@ -101,9 +101,22 @@ ValueId PassSubject::receiverOf(NodeId node, std::size_t slot) const
     return graph.outputsOf(child.child)[child.output];
 }
 
-std::vector<PassPart> PassSubject::parts(NodeId node) const
+std::uint64_t PassSubject::workspace(NodeId node, std::span<const std::uint8_t> slots) const
 {
-    std::vector<PassPart> found;
+    const ops::BoundOperator& op = m_model->op(node);
+    std::uint64_t most = 0;
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+        if (slots[slot] != 0) {
+            most = std::max(most, m_graph ? (*m_rules)[node.index()].rule->workspace(op, slot)
+                                          : op.workspace(ops::Work::Reverse, slot));
+        }
+    }
+    return most;
+}
+
+std::vector<analysis::NodePart> PassSubject::parts(NodeId node) const
+{
+    std::vector<analysis::NodePart> found;
     const std::vector<std::uint8_t> wanted = wantedSlots(node);
     std::vector<std::vector<std::uint8_t>> slots;
     for (std::size_t slot = 0; slot < wanted.size() && !stopsAt(node); ++slot) {
@@ -111,7 +124,7 @@ std::vector<PassPart> PassSubject::parts(NodeId node) const
             continue;
         }
         const ValueId receiver = receiverOf(node, slot);
-        const auto same = std::ranges::find(found, receiver, &PassPart::operand);
+        const auto same = std::ranges::find(found, receiver, &analysis::NodePart::operand);
         if (same == found.end()) {
             found.push_back({receiver, {}});
             slots.emplace_back(wanted.size(), 0);
@@ -122,6 +135,7 @@ std::vector<PassPart> PassSubject::parts(NodeId node) const
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
         found[i].reads = reads(node, slots[i]);
+        found[i].workspace = workspace(node, m_graph ? wanted : slots[i]); // as in reads()
     }
     return found;
 }

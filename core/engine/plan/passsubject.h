@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/analysis/fromgraph.h"
 #include "core/analysis/joint.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/composite/composite.h"
@@ -14,13 +15,6 @@
 
 namespace retro::engine
 {
-
-/// A value that a node gives a part to, and what that part reads of the node.
-struct PassPart
-{
-    base::ValueId operand;
-    ops::Reads reads;
-};
 
 /// What a reverse pass is about: a bound model, the values that it starts at, which inputs are wanted, and for
 /// relevance the rule of every node. The one place that says what the pass reads of the forward pass: planning, stored
@@ -56,8 +50,9 @@ public:
     [[nodiscard]] std::vector<std::uint8_t> wantedSlots(base::NodeId node) const;
     /// Operands and results that the node's parts of these operand slots read. The rule `stop` reads nothing.
     [[nodiscard]] ops::Reads reads(base::NodeId node, std::span<const std::uint8_t> slots) const;
-    /// Each value that the node gives a part to, once, with what that part reads. Empty where nothing goes on.
-    [[nodiscard]] std::vector<PassPart> parts(base::NodeId node) const;
+    /// Each value that the node gives a part to, once, with what that part reads and holds. Empty where nothing goes
+    /// on.
+    [[nodiscard]] std::vector<analysis::NodePart> parts(base::NodeId node) const;
     /// What the gradients of the node's floating constants read of it.
     [[nodiscard]] ops::Reads parameterReads(base::NodeId node) const;
     /// True for nodes whose rule lets nothing through.
@@ -69,6 +64,7 @@ private:
         : m_kind(kind), m_model(std::move(model)), m_targets(std::move(targets))
     {}
 
+    [[nodiscard]] std::uint64_t workspace(base::NodeId node, std::span<const std::uint8_t> slots) const;
     [[nodiscard]] base::ValueId receiverOf(base::NodeId node, std::size_t slot) const;
 
     analysis::JointKind m_kind;

@@ -136,7 +136,7 @@ Result<KeptValues> KeptForInputs::operator()(const PassSubject& subject) const
         }
     };
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        for (const PassPart& part : gradient.parts(base::NodeId(i))) {
+        for (const analysis::NodePart& part : gradient.parts(base::NodeId(i))) {
             take(graph.node(base::NodeId(i)).inputs, part.reads.operands);
             take(graph.node(base::NodeId(i)).outputs, part.reads.outputs);
         }

@@ -180,14 +180,11 @@ Result<PlanningGraph> planningGraphOf(const PassSubject& subject, const MoreRead
     facts.operatorOf = [&](base::NodeId id) { return &model.op(id); };
     facts.carriesGradient = [&](base::ValueId id) { return subject.carries(id); };
     facts.partsOf = [&](base::NodeId id) {
-        std::vector<analysis::NodePart> parts;
-        for (const PassPart& part : subject.parts(id)) {
-            parts.push_back({part.operand, part.reads});
-            if (more) {
-                const ops::Reads also = more(id, part.operand);
-                parts.back().reads.operands |= also.operands;
-                parts.back().reads.outputs |= also.outputs;
-            }
+        std::vector<analysis::NodePart> parts = subject.parts(id);
+        for (analysis::NodePart& part : parts) {
+            const ops::Reads also = more ? more(id, part.operand) : ops::Reads::nothing();
+            part.reads.operands |= also.operands;
+            part.reads.outputs |= also.outputs;
         }
         return parts;
     };

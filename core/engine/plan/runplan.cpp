@@ -54,6 +54,9 @@ json partsJson(const Op& op)
     json parts = json::array();
     for (const OperandPart& part : *op.parts) {
         parts.push_back(json::array({part.operand, part.reads}));
+        if (part.workspace > 0) {
+            parts.back().push_back(part.workspace);
+        }
     }
     return parts;
 }
@@ -103,6 +106,7 @@ public:
             op.parts.emplace();
             for (const json& part : item.at(6)) {
                 op.parts->push_back({id(part.at(0)), ids(part.at(1))});
+                op.parts->back().workspace = part.size() > 2 ? part.at(2).get<std::uint64_t>() : 0;
             }
         }
         if (!item.at(7).is_null()) {

@@ -9,7 +9,6 @@
 #include "core/engine/explain/ctc.h"
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
-#include "core/engine/lut/lutdecisions.h"
 #include "core/engine/lut/lutpath.h"
 #include "core/engine/model/precision.h"
 #include "core/engine/model/uniquenames.h"
@@ -427,10 +426,10 @@ void addPeak(const ExplainResult& result, ordered_json& summary)
 
 void addLut(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
 {
-    if (result.run && hasLutLayer(*result.run->graph)) {
-        summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
-    }
     if (hasLutLayer(result.model->graph())) {
+        if (result.run || result.lutLayers) {
+            summary["lut"] = lutDecisionsJson(lutLayersOf(result));
+        }
         const LutPlace place = lutPlace(result.model->graph(), execute::dtypeOf(request.precision));
         summary["lut_backend"] = {{"backend", place.backend == lut::Backend::Cuda ? "cuda" : "cpu"}};
         if (!place.why.empty()) {
@@ -440,6 +439,11 @@ void addLut(const ExplainRequest& request, const ExplainResult& result, ordered_
 }
 
 } // namespace
+
+std::vector<LutLayer> lutLayersOf(const ExplainResult& result)
+{
+    return result.run ? lutLayers(*result.run) : result.lutLayers ? *result.lutLayers : std::vector<LutLayer>();
+}
 
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
                          const ResultKey& asked)
@@ -521,9 +525,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
     RETRO_CHECK(writeParameters(files, folder, result, names));
     RETRO_CHECK(writeRegion(files, folder, result, names));
     RETRO_CHECK(writeCheckpoints(files, folder, result));
-    if (result.run && hasLutLayer(*result.run->graph)) {
-        RETRO_CHECK(writeLutMaps(files, folder / "lut", *result.run, names));
-    }
+    RETRO_CHECK(writeLutMaps(files, folder / "lut", lutLayersOf(result), result.model->graph(), names));
     ordered_json summary = summaryJson(model, request, result, asked);
     if (!opened.empty()) {
         RETRO_TRY(summary["opened"], writeOpened(files, folder, opened));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/explain/explain.h"
+#include "core/engine/lut/lutdecisions.h"
 #include "core/engine/model/openfused.h"
 #include "core/engine/results/resultkey.h"
 
@@ -22,6 +23,9 @@ namespace retro::engine
 /// classes; label where the card has one.
 [[nodiscard]] nlohmann::ordered_json targetJson(const LoadedModel& model, const graph::Graph& graph,
                                                 const ResolvedTarget& target);
+
+/// What LUT layers did in a pass that was recorded, or that a plan carried out.
+[[nodiscard]] std::vector<LutLayer> lutLayersOf(const ExplainResult& result);
 
 /// summary.json of a relevance pass (docs/cli.md), with the key of the question that was asked, if there is one.
 [[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,

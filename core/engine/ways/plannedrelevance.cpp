@@ -5,6 +5,7 @@
 #include "core/engine/explain/numericalstop.h"
 #include "core/engine/explain/requestcheck.h"
 #include "core/engine/explain/saturatedtarget.h"
+#include "core/engine/lut/lutdecisions.h"
 #include "core/engine/plan/carriedplan.h"
 #include "core/engine/plan/relevancehalf.h"
 #include "core/engine/ways/pass.h"
@@ -136,6 +137,39 @@ Result<CarriedPlan> planFor(const PassSubject& subject, const PlanOptions& wish,
     return carried;
 }
 
+/// What LUT layers do is seen when their rules are applied, while what they read is there.
+class LutTaker
+{
+public:
+    LutTaker(const PassSubject& subject, ExplainResult& result) : m_subject(subject), m_result(result)
+    {
+        m_result.lutLayers = std::make_shared<std::vector<LutLayer>>();
+    }
+
+    Result<void> take(const tape::ModelSite& site)
+    {
+        const execute::BoundModel& model = m_subject.model();
+        const lrp::RulePointer& rule = (*m_subject.rules())[site.node.index()].rule;
+        std::vector<LutLayer>& layers = *m_result.lutLayers;
+        const auto place = std::ranges::lower_bound(layers, site.node, {}, &LutLayer::node);
+        const bool isTaken = place != layers.end() && place->node == site.node;
+        if (isTaken || !ops::isLut(model.graph().node(site.node)) || !rule) {
+            return {}; // a rule is applied once per value that it gives a part to
+        }
+        const trace::LutSite layer{model.graph(),    site.node,    {site.operands.begin(), site.operands.end()},
+                                   site.upstream[0], rule->text(), execute::dtypeOf(model.precision())};
+        RETRO_TRY(const trace::LutDetail detail, trace::lutDetail(layer, false));
+        if (detail.relevance) {
+            layers.insert(place, lutLayerOf(model.graph(), detail));
+        }
+        return {};
+    }
+
+private:
+    const PassSubject& m_subject;
+    ExplainResult& m_result;
+};
+
 /// Carries out the plan; outputs, relevance and ledger go into the result.
 Result<void> carryRelevance(const PassSubject& subject, CarriedPlan& carried, bool isRecorded, Pass& pass)
 {
@@ -150,9 +184,16 @@ Result<void> carryRelevance(const PassSubject& subject, CarriedPlan& carried, bo
     wish.options.onStep = [&](const runtime::StepRecord& record) {
         pass.report("relevance", record.index, carried.chosen.plan.steps.size());
     };
+    runtime::ReverseHalf half = relevanceHalf(subject, startOf, &result.ledger);
+    if (!isRecorded && !pass.request.inputsOnly && hasLutLayer(result.model->graph())) {
+        half.rule = [luts = LutTaker(subject, result),
+                     rule = std::move(half.rule)](const tape::ModelSite& site) mutable -> Result<std::vector<Tensor>> {
+            RETRO_CHECK(luts.take(site));
+            return rule(site);
+        };
+    }
     pass.sinceBound.emplace();
-    Result<CarriedOut> made =
-        carryOutPlan(carried, pass.inputs, relevanceHalf(subject, startOf, &result.ledger), std::move(wish));
+    Result<CarriedOut> made = carryOutPlan(carried, pass.inputs, half, std::move(wish));
     RETRO_CHECK(checkTaken(taker, pass));
     RETRO_CHECK(made);
     runtime::fitSeconds(*carried.run);

@@ -88,6 +88,10 @@ public:
     {
         return m_rule->reads(op, tracked);
     }
+    [[nodiscard]] std::uint64_t workspace(const ops::BoundOperator& op, std::size_t slot) const override
+    {
+        return m_rule->workspace(op, slot);
+    }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {

@@ -72,6 +72,11 @@ public:
         return op.savedForGradient();
     }
 
+    [[nodiscard]] std::uint64_t workspace(const ops::BoundOperator& op, std::size_t slot) const override
+    {
+        return op.workspace(m_share == TableShare::Gradient ? ops::Work::Reverse : ops::Work::Relevance, slot);
+    }
+
     [[nodiscard]] bool isLinear() const override { return m_share != TableShare::FlipContrast; }
     [[nodiscard]] std::string noForward(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
     {

@@ -77,6 +77,11 @@ public:
     /// Which operands and outputs apply() reads, given which operands are tracked.
     [[nodiscard]] virtual ops::Reads reads(const ops::BoundOperator& op,
                                            std::span<const std::uint8_t> tracked) const = 0;
+    /// Bytes that apply() holds as workspace of the operator for the part of operand `slot`.
+    [[nodiscard]] virtual std::uint64_t workspace(const ops::BoundOperator& op, std::size_t slot) const
+    {
+        return op.workspace(ops::Work::Reverse, slot);
+    }
     /// Relevance per operand slot: valid, of the operand's shape, for every tracked slot; invalid for the others. 0/0
     /// := 0 everywhere. When `ledger` is there, adds every amount lost or gained to its cause.
     [[nodiscard]] virtual std::vector<Tensor> apply(const RuleContext& context) const = 0;

@@ -2,12 +2,14 @@
 #include "core/ops/lut/lut.h"
 
 #include "core/base/failure.h"
+#include "core/base/memoryaccount.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/lut/lutbuffers.h"
 #include "core/ops/lut/lutlayer.h"
 #include "core/ops/lut/lutondevice.h"
 #include "core/ops/threads.h"
 #include "kernels/lut/run.h"
+#include "kernels/lut/traffic.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +33,31 @@ void expectOk(const lut::Status& status)
     if (!status.ok()) {
         throw base::Failure(base::engineError(status.message));
     }
+}
+
+/// Memory of the arrays that passes have for themselves.
+class Workspace final : public lut::Memory
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        void* const block = std::pmr::new_delete_resource()->allocate(bytes, alignment);
+        base::MemoryAccount::tensors().add(static_cast<std::int64_t>(bytes));
+        base::MemoryAccount::workspace().add(static_cast<std::int64_t>(bytes));
+        return block;
+    }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(bytes));
+        base::MemoryAccount::workspace().remove(static_cast<std::int64_t>(bytes));
+        std::pmr::new_delete_resource()->deallocate(block, bytes, alignment);
+    }
+    [[nodiscard]] bool do_is_equal(const lut::Memory& other) const noexcept override { return this == &other; }
+};
+
+lut::Memory* ownMemory()
+{
+    static Workspace memory;
+    return &memory;
 }
 
 /// Operands of one call, row-major, with the layer that borrows them.
@@ -108,18 +135,14 @@ public:
         call.input = input();
         call.output = output;
         call.tape = tape;
-        lut::RunOptions<T> options = watched();
-        options.threads = threads();
-        options.path = m_path;
-        const lut::Status status = lut::forward(*m_layer, call, options);
-        expectOk(status);
+        expectOk(lut::forward(*m_layer, call, options()));
     }
 
     /// The tape of a forward pass whose result nobody wants.
     [[nodiscard]] lut::Tape<T> tape() const
     {
-        lut::Tape<T> tape;
-        std::vector<T> output(outputSize());
+        lut::Tape<T> tape(ownMemory());
+        lut::Array<T> output(outputSize(), ownMemory());
         forward(output, &tape);
         return tape;
     }
@@ -140,11 +163,7 @@ public:
                 return;
             }
         }
-        lut::RunOptions<T> options = watched();
-        options.threads = threads();
-        options.path = m_path;
-        const lut::Status status = lut::backward(*m_layer, call, options);
-        expectOk(status);
+        expectOk(lut::backward(*m_layer, call, options()));
     }
 
     void relevance(const lut::RelevanceCall<T>& call) const
@@ -192,9 +211,12 @@ public:
     }
 
 private:
-    [[nodiscard]] lut::RunOptions<T> watched() const
+    [[nodiscard]] lut::RunOptions<T> options() const
     {
         lut::RunOptions<T> options;
+        options.threads = threads();
+        options.path = m_path;
+        options.memory = ownMemory();
         if (m_taker) {
             options.observer = [this](const lut::LaunchView<T>& view) {
                 m_taker->take(view, view.seconds, view.schedule.path == lut::Path::Fused);
@@ -254,7 +276,7 @@ Shape shapeOf(std::initializer_list<std::uint64_t> extents)
 }
 
 template <class T>
-Tensor tensorOf(Shape shape, const std::vector<T>& values)
+Tensor tensorOf(Shape shape, const lut::Array<T>& values)
 {
     return Tensor::of<T>(std::move(shape), values);
 }
@@ -392,6 +414,44 @@ Tensor LutOperator::pullback(std::span<const Tensor> s, std::span<const Tensor> 
     });
 }
 
+lut::Schedule LutOperator::launchesOf(lut::Pass pass) const
+{
+    lut::Schedule launches;
+    expectOk(lut::makeSchedule(schedule(m_layer.path, pass), launches)); // checked when the node was bound
+    return launches;
+}
+
+std::uint64_t LutOperator::workspace(Work work, std::size_t slot) const
+{
+    using enum lut::Role;
+    const bool isDocumented = m_layer.path == lut::Path::Documented;
+    const lut::Schedule there = launchesOf(lut::Pass::Forward);
+    const std::uint64_t kept = bytesHeld(there, Kept);
+    const std::uint64_t scratch = bytesHeld(there, Scratch);
+    if (work == Work::Forward) {
+        return isDocumented || m_layer.shape.isSequence ? kept + scratch : 0;
+    }
+    if (work == Work::Relevance) {
+        return kept + std::max(scratch, bytesHeld(launchesOf(lut::Pass::Relevance), Scratch));
+    }
+    const lut::Schedule back = launchesOf(lut::Pass::Backward);
+    const lut::Buffer* wanted = back.find(slot == kInput     ? lut::BufferId::InputGradients
+                                          : slot == kWeights ? lut::BufferId::WeightGradients
+                                                             : lut::BufferId::PeGradients);
+    const std::uint64_t thrownAway = isDocumented ? bytesHeld(back, Result) - wanted->bytes : 0;
+    return kept + std::max(scratch + bytesHeld(there, Result), bytesHeld(back, Scratch) + thrownAway);
+}
+
+double LutOperator::traffic() const
+{
+    const lut::Schedule launches = launchesOf(lut::Pass::Forward);
+    double moved = 0;
+    for (const lut::Launch& launch : launches.launches) {
+        moved += static_cast<double>(lut::bytesMoved(launches, launch));
+    }
+    return moved - static_cast<double>(bytesHeld(launches, lut::Role::Given) + bytesHeld(launches, lut::Role::Result));
+}
+
 double LutOperator::flops() const
 {
     const lut::LayerShape& shape = m_layer.shape;
@@ -400,7 +460,12 @@ double LutOperator::flops() const
     const double perRow = m_layer.isSparse ? static_cast<double>(m_layer.columns.size()) /
                                                  static_cast<double>(std::max<std::uint64_t>(shape.neurons(), 1))
                                            : static_cast<double>(shape.outputs);
-    return static_cast<double>(m_batch) * shape.tables * (length * shape.comparisons + rows * perRow);
+    const lut::Schedule launches = launchesOf(lut::Pass::Forward);
+    const lut::Buffer* statistics = launches.find(lut::BufferId::FiringStatistics); // each is looked at
+    const std::uint64_t looks =
+        statistics != nullptr ? statistics->bytes / schedule(m_layer.path, lut::Pass::Forward).realBytes : 0;
+    return static_cast<double>(m_batch) * shape.tables * (length * shape.comparisons + rows * perRow) +
+           static_cast<double>(looks);
 }
 
 TableRelevance LutOperator::distribute(const Divide& divide, std::span<const Tensor> operands, lut::TableRule rule,
@@ -410,8 +475,9 @@ TableRelevance LutOperator::distribute(const Divide& divide, std::span<const Ten
         using T = decltype(zero);
         lut::RelevanceCall<T> request;
         request.rule = rule;
+        request.memory = ownMemory();
         const Call<T> call(m_layer, operands, m_batch, m_device.get());
-        lut::Tape<T> tape;
+        lut::Tape<T> tape(ownMemory());
         tensor::TensorBuffer y(m_operands.input.dtype, m_outputTypes[0].shape);
         call.forward(y.span<T>(), &tape);
         request.tape = &tape;

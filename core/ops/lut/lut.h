@@ -58,6 +58,8 @@ public:
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override;
     [[nodiscard]] double flops() const override;
+    [[nodiscard]] double traffic() const override;
+    [[nodiscard]] std::uint64_t workspace(Work work, std::size_t slot) const override;
 
     /// As TableLookup's.
     [[nodiscard]] TableRelevance distribute(const Divide& divide, std::span<const Tensor> operands, lut::TableRule rule,
@@ -78,6 +80,8 @@ public:
     [[nodiscard]] std::uint64_t batch() const { return m_batch; }
 
 private:
+    [[nodiscard]] lut::Schedule launchesOf(lut::Pass pass) const;
+
     LutStructure m_layer;
     LutOperands m_operands;
     std::uint64_t m_batch = 0;

@@ -35,8 +35,8 @@ struct Documented
     std::span<T> inputGradients;
     std::span<T> weightGradients;
     std::span<T> codeGradients;
-    std::vector<T> dense; ///< Firing Statistics, or Before Detectors Gradients: [B, S, T, R]
-    std::vector<FiringEvent> firingEvents;
+    Array<T> dense; ///< Firing Statistics, or Before Detectors Gradients: [B, S, T, R]
+    Array<FiringEvent> firingEvents;
     SynapseGroups groups; ///< sparse
 
     [[nodiscard]] const LayerShape& shape() const { return layer.shape(); }

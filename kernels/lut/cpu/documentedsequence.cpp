@@ -106,7 +106,7 @@ T& cellOfEvent(Documented<T>& run, const MainEvent& event)
     return run.dense[run.site(event.batch, event.position, 0) * run.shape().rows() + event.neuron];
 }
 
-const std::vector<MainEvent>& eventsOf(const auto& tape, Variant variant)
+const Array<MainEvent>& eventsOf(const auto& tape, Variant variant)
 {
     return variant == Variant::Main ? tape.mainEvents : tape.otherEvents;
 }
@@ -216,7 +216,7 @@ void fillOutputsBySparseFirings(Documented<T>& run)
 template <class T>
 void gatherXGradientsForSequence(Documented<T>& run, Variant variant)
 {
-    const std::vector<MainEvent>& events = eventsOf(*run.tape, variant);
+    const Array<MainEvent>& events = eventsOf(*run.tape, variant);
     constexpr std::uint64_t kTogether = 256;
     parallelItems(ceilDivide(events.size(), kTogether), run.threads, [&](std::uint64_t item) {
         const IndexRange range = groupRange(item, events.size(), kTogether);

@@ -26,8 +26,8 @@ struct FusedBackward
     const Layer<T>& layer;
     const BackwardCall<T>& call;
     int threads = 1;
-    std::vector<T> positionScores;   ///< [B, S, T]
-    std::vector<T> positionalScores; ///< [B, S − 1, T]
+    Array<T> positionScores;   ///< [B, S, T]
+    Array<T> positionalScores; ///< [B, S − 1, T]
 };
 
 /// Rows, and the sums of the chosen ones; without positions.

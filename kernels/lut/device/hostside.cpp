@@ -52,13 +52,13 @@ private:
     std::uint64_t m_next = 0;
 };
 
-bool placeAll(const std::vector<MainEvent>& events, Placer placer, std::vector<MainEvent>& places)
+bool placeAll(const Array<MainEvent>& events, Placer placer, std::vector<MainEvent>& places)
 {
     return std::all_of(events.begin(), events.end(),
                        [&](const MainEvent& event) { return placer.place(event, places); });
 }
 
-void takeAll(const std::vector<MainEvent>& places, std::vector<MainEvent>& events)
+void takeAll(const std::vector<MainEvent>& places, Array<MainEvent>& events)
 {
     events.clear();
     std::copy_if(places.begin(), places.end(), std::back_inserter(events),

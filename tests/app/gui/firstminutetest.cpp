@@ -234,8 +234,8 @@ private slots:
             names.append(row->text());
             QVERIFY2(row->toolTip().size() > 20, qPrintable(row->text())); // its story
         }
-        for (const char* name :
-             {"Silent groups", "Marked step", "Planted word", "One segment", "LUT digits", "Marked byte"}) {
+        for (const char* name : {"Silent groups", "Marked step", "Planted word", "One segment", "LUT digits",
+                                 "Marked byte", "LUT skips"}) {
             QVERIFY2(names.contains(QLatin1String(name)), name);
         }
         window.actions().at("file.sample.digits").trigger();

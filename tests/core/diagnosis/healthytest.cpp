@@ -51,7 +51,7 @@ private slots:
     {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("input");
-        const std::array<std::array<const char*, 2>, 12> kSound{{
+        const std::array<std::array<const char*, 2>, 13> kSound{{
             {"clever-hans/clever-hans", "clever-hans/jug.png"},
             {"clever-hans/control", "clever-hans/lamp-tagged.png"},
             {"clever-hans/control", "clever-hans/boat.png"},
@@ -62,6 +62,7 @@ private slots:
             {"planted-word/control", "planted-word/bad.npy"},
             {"lut-digits/lut-digits", "lut-digits/5.png"},
             {"lut-marked-byte/lut-marked-byte", "lut-marked-byte/a.npy"},
+            {"lut-skips/lut-skips", "lut-skips/right.png"},
             {"one-segment/one-segment", "one-segment/scene-1.png"},
             {"one-segment/one-segment", "one-segment/scene-2.png"},
         }};

@@ -5,7 +5,10 @@
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/lut/lutcaserun.h"
 #include "core/engine/lut/lutpath.h"
+#include "core/engine/plan/passplanning.h"
+#include "core/engine/plan/plannedsaving.h"
 #include "core/engine/question/resolve.h"
+#include "core/engine/results/results.h"
 #include "core/engine/verify/verify.h"
 #include "core/event/launchevent.h"
 #include "core/formats/graphjson.h"
@@ -560,6 +563,32 @@ private slots:
         formats::LutCase forwardOnly = *given;
         forwardOnly.outputGradients.clear();
         QVERIFY(!engine::recordLutCase(forwardOnly, options).ok());
+    }
+
+    /// A plan counts what the passes of LUT layers hold, on either path, and what is measured is that, step by step. It
+    /// says what decided in the layers, though nothing was recorded.
+    void plansCountWorkspace()
+    {
+        for (const lut::Path path : {lut::Path::Fused, lut::Path::Documented}) {
+            RETRO_MADE(model, engine::withLutPath(load(5), path));
+            for (const char* composite : {"epsilon", "gradient"}) {
+                engine::ExplainRequest request = question(5);
+                request.composite = composite;
+                RETRO_MADE(planning, engine::passPlanningOf(**model, request, analysis::JointKind::Relevance));
+                const analysis::OpGraph& graph = planning->program->graph();
+                QVERIFY(graph.op(graph.findOp("attend")).workspace > 0);
+                QCOMPARE(graph.op(graph.findOp("feed")).workspace > 0, path == lut::Path::Documented);
+                QVERIFY(graph.op(graph.findOp("r:x")).workspace >= graph.op(graph.findOp("attend")).workspace);
+                QVERIFY(graph.op(graph.findOp("r:residual_out")).workspace > 0);
+                request.save = execute::SavePolicy::Plan;
+                request.keptByPlan = engine::keptBy({});
+                RETRO_MADE(made, engine::explain(**model, request));
+                for (const runtime::StepRecord& step : made->carried->run->steps) {
+                    QCOMPARE(step.measured.transient, step.predicted.transient);
+                }
+                QCOMPARE(engine::lutLayersOf(*made).size(), std::size_t{composite == std::string("epsilon") ? 2U : 0U});
+            }
+        }
     }
 
     void gradientsPass()

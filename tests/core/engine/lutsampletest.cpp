@@ -108,6 +108,13 @@ std::array<std::uint32_t, 2> decidedBy(const ops::TableLookup& layer, const Tens
     return {table, best};
 }
 
+/// The held-out pictures of lut-skips, in 0..1.
+Tensor arrows()
+{
+    return ops::algebra::multiply(array("lut-skips/held-out.npy").to(tensor::DType::Float32),
+                                  Tensor::scalar<float>(1.0F / 255));
+}
+
 } // namespace
 
 class LutSampleTest : public QObject
@@ -135,7 +142,9 @@ private slots:
             request.precision = execute::Precision::Double;
             request.record = request.keepValues = true;
             RETRO_MADE(result, engine::explain(*model, request));
-            const auto decisions = engine::lutDecisions(*result->run);
+            const auto layers = engine::lutLayersOf(*result);
+            QCOMPARE(layers.size(), std::size_t{1});
+            const std::vector<engine::LutDecision>& decisions = layers[0].decisions;
             QCOMPARE(decisions.size(), std::size_t{1});
             RETRO_MADE(node, result->model->graph().findNode("lut1"));
             RETRO_MADE(layer, dynamic_cast<const ops::TableLookup*>(&result->model->op(*node).structure()));
@@ -170,13 +179,60 @@ private slots:
             request.composite = "epsilon";
             request.record = request.keepValues = true;
             RETRO_MADE(result, engine::explain(*model, request));
-            const auto decisions = engine::lutDecisions(*result->run);
+            const auto layers = engine::lutLayersOf(*result);
+            QCOMPARE(layers.size(), std::size_t{1});
+            const std::vector<engine::LutDecision>& decisions = layers[0].decisions;
             QCOMPARE(decisions.size(), std::size_t{1});
             QVERIFY(decisions[0].pair.has_value());
             QCOMPARE(decisions[0].pair->later, static_cast<std::uint32_t>(all.shape()[1] - 1));
             found += static_cast<double>(decisions[0].pair->earlier) == places.at(i) ? 1 : 0;
         }
         QVERIFY2(found >= kStrings * 9 / 10, qPrintable(QString::number(found)));
+    }
+
+    void arrowsAreNamed()
+    {
+        RETRO_MADE(model, load("lut-skips/lut-skips.onnx"));
+        const double right = accuracy(*model, arrows(), array("lut-skips/held-out-labels.npy"));
+        QVERIFY2(right >= 0.97, qPrintable(QString::number(right)));
+    }
+
+    /// Most of what speaks for the direction lies in the box of the arrow, a sixth of the picture. Every LUT layer says
+    /// what decided in it, and where.
+    void theArrowDecides()
+    {
+        RETRO_MADE(model, load("lut-skips/lut-skips.onnx"));
+        const Tensor all = arrows();
+        const Tensor places = array("lut-skips/held-out-places.npy");
+        constexpr std::int64_t kSize = 32;
+        constexpr std::int64_t kBox = 13;
+        double share = 0;
+        constexpr int kArrows = 20;
+        for (std::int64_t i = 0; i < kArrows; ++i) {
+            engine::ExplainRequest request;
+            request.inputs = {rowsOf<float>(all, i, 1)};
+            request.composite = model->card->composite;
+            request.record = request.keepValues = true;
+            RETRO_MADE(result, engine::explain(*model, request));
+            QVERIFY(result->counts.promises > 0);
+            const auto layers = engine::lutLayersOf(*result);
+            QCOMPARE(layers.size(), std::size_t{3});
+            QCOMPARE(layers[0].decisions.size(), std::size_t{1});
+            QCOMPARE(layers[0].decisions[0].place.size(), std::size_t{2}); // row and column
+            QVERIFY(layers[2].decisions[0].place.empty());
+            const Tensor& relevance = result->relevance[result->model->graph().inputs()[0].index()];
+            double inside = 0;
+            double sum = 0;
+            for (std::int64_t at = 0; at < relevance.size(); ++at) {
+                const double down = static_cast<double>(at / kSize) - places.at(2 * i);
+                const double right = static_cast<double>(at % kSize) - places.at(2 * i + 1);
+                const double one = std::max(relevance.at(at), 0.0);
+                inside += down >= 0 && down < kBox && right >= 0 && right < kBox ? one : 0;
+                sum += one;
+            }
+            share += inside / sum / kArrows;
+        }
+        QVERIFY2(share >= 0.55, qPrintable(QString::number(share)));
     }
 
     /// What explain writes beside the relevance of values: where that of a layer went, by table, comparison and pair.

@@ -119,7 +119,7 @@ private slots:
         QTest::addColumn<QString>("composite");
         for (const char* sample : {"clever-hans/clever-hans", "clever-hans/control", "marked-step/marked-step",
                                    "one-segment/one-segment", "planted-word/planted-word", "planted-word/control",
-                                   "silent-groups/silent-groups", "silent-groups/one-group"}) {
+                                   "silent-groups/silent-groups", "silent-groups/one-group", "lut-skips/lut-skips"}) {
             for (const char* composite : {"auto", "epsilon", "epsilon_plus", "epsilon_plus_flat", "epsilon:bias=zero",
                                           "gradient", "gradient_x_input", "attnlrp"}) {
                 QTest::addRow("%s %s", sample, composite) << QString(sample) << QString(composite);

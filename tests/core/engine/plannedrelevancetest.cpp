@@ -38,7 +38,7 @@ void addSamples()
 {
     QTest::addColumn<QString>("sample");
     for (const char* sample : {"clever-hans/clever-hans", "one-segment/one-segment", "silent-groups/silent-groups",
-                               "marked-step/marked-step"}) {
+                               "marked-step/marked-step", "lut-skips/lut-skips"}) {
         QTest::newRow(sample) << QString(sample);
     }
 }

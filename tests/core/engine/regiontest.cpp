@@ -196,11 +196,11 @@ QString fault(const Subject& subject, unsigned seed)
 
 const std::vector<const char*>& sampleNames()
 {
-    static const std::vector<const char*> kNames{"clever-hans/clever-hans",     "clever-hans/control",
-                                                 "marked-step/marked-step",     "one-segment/one-segment",
-                                                 "planted-word/planted-word",   "planted-word/control",
-                                                 "silent-groups/silent-groups", "silent-groups/one-group",
-                                                 "lut-digits/lut-digits",       "lut-marked-byte/lut-marked-byte"};
+    static const std::vector<const char*> kNames{
+        "clever-hans/clever-hans",         "clever-hans/control",       "marked-step/marked-step",
+        "one-segment/one-segment",         "planted-word/planted-word", "planted-word/control",
+        "silent-groups/silent-groups",     "silent-groups/one-group",   "lut-digits/lut-digits",
+        "lut-marked-byte/lut-marked-byte", "lut-skips/lut-skips"};
     return kNames;
 }
 

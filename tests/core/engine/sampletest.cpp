@@ -40,9 +40,10 @@ engine::ExplainRequest requestFor(const engine::LoadedModel& model, const std::s
 }
 
 /// The samples, by folder and model.
-constexpr std::array<const char*, 8> kSamples{
-    "clever-hans/clever-hans",   "clever-hans/control",  "marked-step/marked-step",     "one-segment/one-segment",
-    "planted-word/planted-word", "planted-word/control", "silent-groups/silent-groups", "silent-groups/one-group"};
+constexpr std::array<const char*, 9> kSamples{
+    "clever-hans/clever-hans",     "clever-hans/control",       "marked-step/marked-step",
+    "one-segment/one-segment",     "planted-word/planted-word", "planted-word/control",
+    "silent-groups/silent-groups", "silent-groups/one-group",   "lut-skips/lut-skips"};
 
 /// The card's target on the first of its inputs.
 base::Result<engine::ExplainRequest> questionOf(const engine::LoadedModel& model)

@@ -29,7 +29,7 @@ private slots:
     {
         QTest::addColumn<QString>("input"); // {} = the seed
         for (const char* sample :
-             {"clever-hans/clever-hans", "clever-hans/control", "lut-digits/lut-digits",
+             {"clever-hans/clever-hans", "clever-hans/control", "lut-digits/lut-digits", "lut-skips/lut-skips",
               "lut-marked-byte/lut-marked-byte", "marked-step/marked-step", "one-segment/one-segment",
               "silent-groups/one-group", "silent-groups/silent-groups"}) {
             QTest::newRow(sample) << QStringLiteral("random:{}");

@@ -2,6 +2,7 @@
 // The operator LUT: worked examples by hand, every refusal, and agreement with the kernels on grid values, where ties
 // are common.
 #include "core/ops/lut/lut.h"
+#include "core/base/memoryaccount.h"
 #include "core/ops/tablelookup.h"
 #include "tests/core/ops/opcase.h"
 #include "tests/kernels/lut/samplelayer.h"
@@ -96,6 +97,17 @@ OpCase caseOf(const SampleLayer<double>& sample, bool isFlat)
     return c.with("sequence", std::int64_t{shape.isSequence ? 1 : 0});
 }
 
+/// Most bytes of workspace that are there while f() runs.
+template <class F>
+std::uint64_t held(const F& f)
+{
+    retro::base::MemoryAccount& account = retro::base::MemoryAccount::workspace();
+    account.resetPeak();
+    const std::int64_t before = account.live();
+    f();
+    return static_cast<std::uint64_t>(account.peak() - before);
+}
+
 std::vector<double> valuesOf(const Tensor& t)
 {
     const Tensor c = t.contiguous();
@@ -177,6 +189,43 @@ private slots:
             QVERIFY(documented.structure<ops::TableLookup>().path() == lut::Path::Documented);
             QVERIFY(c.structure<ops::TableLookup>().path() == lut::Path::Fused);
         }
+    }
+
+    /// Firing statistics, events, scores and chosen rows are what the operator states, in every kind of run.
+    void workspaceIsWhatIsHeld()
+    {
+        for (OpCase c : {small(), smallSparse(), smallSequence()}) {
+            for (const std::int64_t isDocumented : {0, 1}) {
+                c.with("documented", isDocumented);
+                QVERIFY2(c.bind(), c.error().c_str());
+                const auto& table = c.structure<ops::TableLookup>();
+                const Tensor y = c.forward()[0];
+                QCOMPARE(held([&] { (void)c.forward(); }), c.op().workspace(ops::Work::Forward));
+                const bool isKept = isDocumented != 0 || table.layerShape().isSequence;
+                QCOMPARE(c.op().workspace(ops::Work::Forward) > 0, isKept);
+                for (const std::size_t slot : {0, 2, 3}) {
+                    if (slot < c.operands().size() && c.operands()[slot].isValid()) {
+                        QCOMPARE(held([&] { (void)table.pullback(std::span(&y, 1), c.operands(), {}, slot); }),
+                                 c.op().workspace(ops::Work::Reverse, slot));
+                    }
+                }
+                const auto as = [](const Tensor& result) { return result; };
+                QCOMPARE(held([&] { (void)table.distribute(as, c.operands(), lut::TableRule::FlipContrast, false); }),
+                         c.op().workspace(ops::Work::Relevance));
+            }
+        }
+    }
+
+    /// Each element of the firing statistics [1, 3, 1, 8] is looked at.
+    void statisticsCost()
+    {
+        OpCase c = smallSequence();
+        QVERIFY(c.bind());
+        const double fused = c.op().flops();
+        const double moved = c.op().traffic();
+        QVERIFY(c.with("documented", std::int64_t{1}).bind());
+        QCOMPARE(c.op().flops(), fused + 24);
+        QVERIFY(moved > 0 && c.op().traffic() > moved + 24 * 8);
     }
 
     /// Dense scratch that is too large is refused with its size when the node is bound; the fused path has none.

@@ -284,7 +284,7 @@ QString differenceToFormula(const SampleLayer<T>& sample, const DirectResult& di
     if (!pass.status.ok()) {
         return QString::fromStdString(pass.status.message);
     }
-    if (pass.tape.rows != direct.rows) {
+    if (!std::ranges::equal(pass.tape.rows, direct.rows)) {
         return QStringLiteral("other rows are chosen");
     }
     for (const QString& text : {difference("output", pass.output, direct.output, 0),
@@ -484,7 +484,7 @@ private slots:
         RunOptions<double> options;
         options.path = Path::Documented;
         QVERIFY(forward<double>(layer, {1, sample.input, output, &tape}, options).ok());
-        const auto textOf = [](const std::vector<MainEvent>& events) {
+        const auto textOf = [](const Array<MainEvent>& events) {
             QStringList lines;
             for (const MainEvent& event : events) {
                 lines << QStringLiteral("%1:%2x%3").arg(event.position).arg(event.neuron).arg(event.count);
@@ -504,8 +504,8 @@ private slots:
         for (const Path path : {Path::Fused, Path::Documented}) {
             const Outcome<float> pass = passOver(sample, path);
             QVERIFY(pass.status.ok());
-            QCOMPARE(pass.tape.rows, (std::vector<std::int32_t>{2, 0}));
-            QCOMPARE(pass.tape.bits, (std::vector<std::int32_t>{1, -1}));
+            QCOMPARE(pass.tape.rows, (Array<std::int32_t>{2, 0}));
+            QCOMPARE(pass.tape.bits, (Array<std::int32_t>{1, -1}));
             QCOMPARE(pass.inputGradients[3], 0.0F);
             QCOMPARE(pass.inputGradients[5], 0.0F);
         }

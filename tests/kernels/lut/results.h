@@ -152,7 +152,7 @@ inline void expectNear(const Shares& device, const Shares& cpu)
     QVERIFY(isNearTheLargest(device.unplaced, cpu.unplaced, 1e-4F));
 }
 
-inline bool areSame(const std::vector<lut::MainEvent>& a, const std::vector<lut::MainEvent>& b)
+inline bool areSame(const lut::Array<lut::MainEvent>& a, const lut::Array<lut::MainEvent>& b)
 {
     const auto same = [](const lut::MainEvent& x, const lut::MainEvent& y) {
         return x.batch == y.batch && x.count == y.count && x.neuron == y.neuron && x.position == y.position;
