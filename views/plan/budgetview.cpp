@@ -54,7 +54,8 @@ QString boundWords(const schedule::PlanResult& result)
 /// The most that a run by the plan had in memory; 0 where none is on screen.
 std::uint64_t measuredPeak(const PlanModel& model, const ShownPlan& plan)
 {
-    const std::vector<std::uint64_t>& bytes = plan.axis ? plan.axis->stack.sums : model.measured();
+    const std::vector<std::uint64_t>& bytes =
+        plan.axis && plan.axis->isMeasured() ? plan.axis->stack.sums : model.measured();
     return bytes.empty() ? 0 : std::ranges::max(bytes);
 }
 

@@ -27,8 +27,10 @@ struct RunAxis
     std::shared_ptr<const trace::Run> run;
     std::uint32_t firstVisit = 0;  ///< of the run: column 0
     std::vector<ScheduleGap> gaps; ///< by row, then start
-    MemoryStack stack;             ///< what was measured
+    MemoryStack stack;             ///< what was measured; as the simulator has it where nothing ran
 
+    /// The run is a pass, and not the steps of a plan alone.
+    [[nodiscard]] bool isMeasured() const { return run->facts.kind != "plan"; }
     /// Gap of a row at a column; null where none is.
     [[nodiscard]] const ScheduleGap* gapAt(std::uint32_t row, std::uint32_t column) const;
 };

@@ -464,7 +464,7 @@ void SchedulePainter::paintLegend()
         entry(painterText("fetched"), box(CellKind::Prefetch));
     }
     entry(painterText("predicted"), line(Role::FulfilLine, Qt::SolidLine, 1.6));
-    if (m_plan.axis) {
+    if (m_plan.axis && m_plan.axis->isMeasured()) {
         entry(painterText("measured, by tensor"),
               [&](const QRectF& at) { paintDecision(m_painter, at, Decision::Keep, m_theme); });
     } else if (m_figure.measured != nullptr && !m_figure.measured->empty()) {

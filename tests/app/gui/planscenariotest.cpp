@@ -272,6 +272,7 @@ private slots:
         QCOMPARE(run.facts.kind, std::string("plan"));
         QCOMPARE(window.workspace().id(), QStringLiteral("plan"));
         QVERIFY(window.plan().planOfSteps() == plan); // it was searched for again, and is the same
+        QVERIFY(window.plan().plan()->axis && !window.plan().plan()->axis->isMeasured()); // nothing ran
         const views::ParetoPane& chart = spaceOf(window).planners().pane();
         const views::SchedulePane& schedule = spaceOf(window).schedule().pane();
         std::set<std::size_t> tries;

@@ -172,6 +172,8 @@ private slots:
         RETRO_OF_PART(1);
         std::mt19937_64 random(77);
         int feasible = 0;
+        double extra = 0; // work beyond computing everything once
+        double boundExtra = 0;
         for (int i = 0; i < 300; ++i) {
             const JointGraph joint = jointOfGraph(randomGraph(random, 3 + static_cast<std::size_t>(i % 6)));
             const std::uint64_t budget = randomBudget(random, joint.graph);
@@ -183,6 +185,8 @@ private slots:
             }
             ++feasible;
             QVERIFY(bound && *bound <= exact.cost + 1e-9);
+            extra += exact.cost - retro::analysis::costOfAll(joint.graph);
+            boundExtra += *bound - retro::analysis::costOfAll(joint.graph);
             QVERIFY(budget >= retro::analysis::memoryFloor(joint.graph).bytes);
             QVERIFY(peakOf(joint.graph, exact.sequence) <= budget);
             for (const Planner& planner : planners()) {
@@ -200,6 +204,7 @@ private slots:
             }
         }
         QVERIFY(feasible > 150);
+        QVERIFY2(extra > 100 && boundExtra >= 0.5 * extra, std::to_string(boundExtra / extra).c_str());
     }
 
     /// In the order of the graph: what the integer programme finds is what searching all plans of that order finds, and
