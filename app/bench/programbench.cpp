@@ -81,7 +81,7 @@ Result<std::shared_ptr<ProgramBench>> prepare(const std::filesystem::path& folde
     auto bench = std::make_shared<ProgramBench>();
     RETRO_TRY(bench->model, engine::loadModel(folder / "planted-word.onnx"));
     RETRO_TRY(bench->request.inputs,
-              engine::resolveInputs({(folder / "bad-sponsored.npy").string()}, *bench->model->graph(), {}, {}));
+              engine::resolveInputs({(folder / "bad-sponsored.npy").string()}, *bench->model->graph(), {}));
     RETRO_TRY(bench->bound, engine::bindModel(*bench->model, bench->request.inputs, execute::Precision::Float));
     RETRO_TRY(const lrp::Composite composite, engine::resolveComposite("auto", *bench->bound));
     RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(composite, *bench->bound, bench->model->rewritten.fused));

@@ -189,7 +189,7 @@ Result<std::vector<Tensor>> inputsOf(const Case& one, const graph::Graph& graph)
         for (const auto& [name, array] : meta.at("inputs").items()) {
             named.push_back(name + "=" + (one.data / array.get<std::string>()).string());
         }
-        return engine::resolveInputs(named, graph, {}, {});
+        return engine::resolveInputs(named, graph, {});
     }
     const std::vector<fs::path> files = filesOf(one.data, "input");
     const std::vector<std::string> names = namesOf(one, graph, "inputs", graph.inputs());
@@ -200,7 +200,7 @@ Result<std::vector<Tensor>> inputsOf(const Case& one, const graph::Graph& graph)
     for (std::size_t i = 0; i < files.size(); ++i) {
         texts.push_back(names[i] + "=" + files[i].string());
     }
-    RETRO_TRY(std::vector<Tensor> inputs, engine::resolveInputs(texts, graph, {}, {}));
+    RETRO_TRY(std::vector<Tensor> inputs, engine::resolveInputs(texts, graph, {}));
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const graph::Value& input = graph.value(graph.inputs()[i]);
         const auto at = std::find(names.begin(), names.end(), input.name);

@@ -37,7 +37,7 @@ base::Result<AskedText> askText(const engine::LoadedModel& model, engine::Questi
                                 const std::string& precision = "double")
 {
     question.precision = precision;
-    RETRO_TRY(const auto asked, engine::languageQuestion(model, question, {}));
+    RETRO_TRY(const auto asked, engine::languageQuestion(model, question));
     AskedText all;
     all.asked = *asked;
     RETRO_TRY(all.request, engine::resolve(engine::withoutLanguage(question, *asked), model));
@@ -50,7 +50,7 @@ base::Result<AskedText> askText(const engine::LoadedModel& model, engine::Questi
     RETRO_TRY(all.report, engine::reportOf(*asked, model, question, all.result));
     RETRO_CHECK(engine::addAttention(*asked, question, all.request, all.result, wish, all.report));
     RETRO_CHECK(engine::addPositions(*asked, explainer, question, all.request, all.report, {}, wish));
-    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, all.result, {}, all.report, {}, wish));
+    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, all.result, all.report, {}, wish));
     return all;
 }
 

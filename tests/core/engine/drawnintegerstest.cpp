@@ -130,7 +130,7 @@ private slots:
         const graph::Graph graph = plain.build();
         std::set<double> seen;
         for (const char* source : {"random:1", "random:2", "random:3", "random:4"}) {
-            RETRO_MADE(inputs, engine::resolveInputs({source}, graph, {}, {}));
+            RETRO_MADE(inputs, engine::resolveInputs({source}, graph, {}));
             QVERIFY(inputs->front().dtype() == DType::Int64);
             for (std::int64_t i = 0; i < inputs->front().size(); ++i) {
                 seen.insert(inputs->front().at(i));
@@ -139,8 +139,8 @@ private slots:
         QCOMPARE(*seen.begin(), 0.0);
         QCOMPARE(*seen.rbegin(), 6.0);
         QCOMPARE(seen.size(), std::size_t{7});
-        const auto again = engine::resolveInputs({"random:1"}, graph, {}, {});
-        const auto first = engine::resolveInputs({"random:1"}, graph, {}, {});
+        const auto again = engine::resolveInputs({"random:1"}, graph, {});
+        const auto first = engine::resolveInputs({"random:1"}, graph, {});
         QVERIFY(std::ranges::equal(again->front().span<std::int64_t>(), first->front().span<std::int64_t>()));
     }
 
@@ -150,7 +150,7 @@ private slots:
         mask.node("Cast", {mask.x}, {{"to", std::int64_t{1}}});
         const graph::Graph graph = mask.build();
         for (int seed = 0; seed < 20; ++seed) {
-            RETRO_MADE(inputs, engine::resolveInputs({"random:" + std::to_string(seed)}, graph, {}, {}));
+            RETRO_MADE(inputs, engine::resolveInputs({"random:" + std::to_string(seed)}, graph, {}));
             const Tensor& drawn = inputs->front();
             QVERIFY(drawn.at(0) == 1 && drawn.at(6) == 1);
         }

@@ -126,7 +126,7 @@ base::Result<Told> tell(const engine::LoadedModelPointer& model, engine::Questio
     question.precision = "double";
     question.composite = "epsilon";
     Told told;
-    RETRO_TRY(const auto asked, engine::languageQuestion(*model, question, {}));
+    RETRO_TRY(const auto asked, engine::languageQuestion(*model, question));
     if (!asked) {
         return base::usageError("no question about a text");
     }
@@ -135,7 +135,7 @@ base::Result<Told> tell(const engine::LoadedModelPointer& model, engine::Questio
     RETRO_CHECK(engine::takeLanguage(*asked, request));
     RETRO_TRY(told.result, engine::explain(*model, request));
     RETRO_TRY(told.report, engine::reportOf(*asked, *model, question, told.result));
-    RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, told.result, {}, told.report));
+    RETRO_CHECK(engine::addGeneration(*asked, *model, question, request, told.result, told.report));
     return told;
 }
 

@@ -24,7 +24,7 @@ base::Result<engine::ExplainRequest> requestOfText(const engine::LoadedModel& mo
 {
     question.text = "the capital of France is";
     question.precision = "double";
-    RETRO_TRY(const auto asked, engine::languageQuestion(model, question, {}));
+    RETRO_TRY(const auto asked, engine::languageQuestion(model, question));
     RETRO_TRY(engine::ExplainRequest request, engine::resolve(engine::withoutLanguage(question, *asked), model));
     RETRO_CHECK(engine::takeLanguage(*asked, request));
     return request;

@@ -83,8 +83,8 @@ base::Result<engine::LanguageReport> reported(const engine::LoadedModel& model, 
     question.composite = "epsilon";
     question.precision = "double";
     question.targets = {"1"};
-    RETRO_TRY(auto found, engine::languageQuestion(model, question, {}));
-    RETRO_TRY(engine::ExplainRequest request, engine::resolveWithInputs(question, model, {}));
+    RETRO_TRY(auto found, engine::languageQuestion(model, question));
+    RETRO_TRY(engine::ExplainRequest request, engine::resolveWithInputs(question, model));
     RETRO_TRY(const engine::ExplainResult result, engine::explain(model, request));
     asked = std::move(*found);
     return engine::reportOf(asked, model, question, result);

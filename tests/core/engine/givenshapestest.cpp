@@ -111,10 +111,10 @@ private slots:
         const auto bytes = formats::toOnnx(twoInputs({named("N"), named("?")}, {fixed(2)}));
         RETRO_MADE(model, engine::parseModel(*bytes, "two.onnx", {}));
         const std::vector<std::string> sources{"a=random:1", "b=zeros"};
-        const auto refused = engine::resolveInputs(sources, **model, {}, {});
+        const auto refused = engine::resolveInputs(sources, **model, {});
         QVERIFY(!refused.ok() && refused.error().text().find("--shape a=") != std::string::npos);
         RETRO_MADE(shaped, engine::withInputShapes(*model, {"a=3x5"}));
-        RETRO_MADE(inputs, engine::resolveInputs(sources, **shaped, {}, {}));
+        RETRO_MADE(inputs, engine::resolveInputs(sources, **shaped, {}));
         QCOMPARE((*inputs)[0].shape(), (Shape{3, 5}));
         const auto back = engine::withInputShapes(*shaped, {});
         QVERIFY(back.ok() && (*back)->rewritten.before == (*model)->rewritten.before);

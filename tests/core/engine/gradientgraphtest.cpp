@@ -311,7 +311,7 @@ private slots:
     {
         const std::filesystem::path folder = RETRO_SOURCE_DIR "/samples/marked-step";
         RETRO_MADE(loaded, engine::loadModel(folder / "marked-step.onnx", rewrite::noRewrites()));
-        RETRO_MADE(inputs, engine::resolveInputs({(folder / "early.npy").string()}, *(*loaded)->graph(), {}, {}));
+        RETRO_MADE(inputs, engine::resolveInputs({(folder / "early.npy").string()}, *(*loaded)->graph(), {}));
         // Constants of a float graph are rounded to float.
         const QString off = offTape(*loaded, {inputs->front().to(tensor::DType::Float64)}, 1e-6);
         QVERIFY2(off.isEmpty(), qPrintable(off));

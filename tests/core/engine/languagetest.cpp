@@ -135,7 +135,7 @@ base::Result<Answer> answer(const engine::LoadedModel& model, engine::Question q
 {
     question.precision = "double";
     question.composite = question.composite.empty() ? "attnlrp:epsilon=0" : question.composite;
-    RETRO_TRY(const auto asked, engine::languageQuestion(model, question, {}));
+    RETRO_TRY(const auto asked, engine::languageQuestion(model, question));
     if (!asked) {
         return base::usageError("no question about a text");
     }
@@ -150,7 +150,7 @@ base::Result<Answer> answer(const engine::LoadedModel& model, engine::Question q
     RETRO_TRY(all.report, engine::reportOf(*asked, model, question, all.result));
     const engine::LayerWish wish = engine::LayerWish::of(*asked, question);
     RETRO_CHECK(engine::addPositions(*asked, explainer, question, all.request, all.report, {}, wish));
-    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, all.result, {}, all.report));
+    RETRO_CHECK(engine::addGeneration(*asked, model, question, all.request, all.result, all.report));
     return all;
 }
 

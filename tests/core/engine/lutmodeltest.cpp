@@ -370,7 +370,7 @@ private slots:
         const engine::LutPlace place = engine::lutPlace(*(*onDevice)->graph(), DType::Float32);
         engine::Question asked;
         asked.lutBackend = "cuda";
-        const auto sample = engine::loadModel(RETRO_SOURCE_DIR "/samples/lut-digits/lut-digits.onnx", asked, {});
+        const auto sample = engine::loadModel(RETRO_SOURCE_DIR "/samples/lut-digits/lut-digits.onnx", asked);
         if (lut::availability(lut::Backend::Cuda).ok()) {
             QVERIFY(sample.ok() && place.backend == lut::Backend::Cuda && place.why.empty());
             for (std::int64_t i = 0; i < expected.size(); ++i) {
@@ -384,7 +384,7 @@ private slots:
         QVERIFY(!engine::lutPlace(*(*onDevice)->graph(), DType::Float64).why.empty());
         QVERIFY(engine::lutPlace(*loaded->graph(), DType::Float64).why.empty());
         asked.precision = "double";
-        const auto refused = engine::loadModel(RETRO_SOURCE_DIR "/samples/lut-digits/lut-digits.onnx", asked, {});
+        const auto refused = engine::loadModel(RETRO_SOURCE_DIR "/samples/lut-digits/lut-digits.onnx", asked);
         QVERIFY(!refused.ok() && refused.error().text().find("float32 alone") != std::string::npos);
     }
 

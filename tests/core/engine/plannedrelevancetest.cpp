@@ -29,7 +29,7 @@ Question tokenQuestion()
 {
     Question question = questionOf("planted-word/planted-word");
     const std::string path = RETRO_SOURCE_DIR "/samples/planted-word/good.npy";
-    const auto inputs = engine::resolveInputs({path}, *question.model->graph(), {}, {});
+    const auto inputs = engine::resolveInputs({path}, *question.model->graph(), {});
     question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
     return question;
 }

@@ -122,7 +122,7 @@ std::string problem(const engine::LoadedModel& model, int tokens, int steps)
     }
     question.targets = {"1"};
     question.generate = steps > 0 ? std::to_string(steps) : std::string();
-    const auto asked = engine::languageQuestion(model, question, {});
+    const auto asked = engine::languageQuestion(model, question);
     return asked.ok() ? std::string() : asked.error().text();
 }
 

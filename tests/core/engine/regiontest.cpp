@@ -261,7 +261,7 @@ private slots:
         std::vector<Tensor> inputs = question.request.inputs;
         if (inputs.empty()) { // tokens are not drawn
             const auto file = question.model->path.parent_path() / question.model->card->pictures.front().file;
-            RETRO_MADE(read, engine::resolveInputs({file.string()}, *question.model->graph(), {}, {}));
+            RETRO_MADE(read, engine::resolveInputs({file.string()}, *question.model->graph(), {}));
             inputs = *read;
         }
         RETRO_MADE(subject, subjectOf(question.model->graph(), inputs, composite.toStdString()));

@@ -23,8 +23,7 @@ constexpr std::int64_t kWords = 38;
 
 engine::LoadedModelPointer model()
 {
-    const auto loaded =
-        engine::loadModel(RETRO_SOURCE_DIR "/tests/data/language/capitals.onnx", engine::Question(), {});
+    const auto loaded = engine::loadModel(RETRO_SOURCE_DIR "/tests/data/language/capitals.onnx", engine::Question());
     if (!loaded.ok()) {
         return nullptr;
     }

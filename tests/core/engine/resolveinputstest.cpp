@@ -37,9 +37,9 @@ private slots:
     {
         const QString file = m_folder.filePath("one.npy");
         QVERIFY(tensor::writeNpy(file.toStdString(), Tensor::zeros(DType::Float32, {1})).ok());
-        RETRO_MADE(scalar, engine::resolveInputs({file.toStdString()}, twice({}), {}, {}));
+        RETRO_MADE(scalar, engine::resolveInputs({file.toStdString()}, twice({}), {}));
         QVERIFY(scalar->front().shape().empty());
-        RETRO_MADE(row, engine::resolveInputs({file.toStdString()}, twice({{1, ""}}), {}, {}));
+        RETRO_MADE(row, engine::resolveInputs({file.toStdString()}, twice({{1, ""}}), {}));
         QCOMPARE(row->front().shape().size(), std::size_t{1});
     }
 
@@ -51,7 +51,7 @@ private slots:
         const QString file = m_folder.filePath("bits.npy");
         const std::vector<double> bits{0x3fc0, 0xc020};
         QVERIFY(tensor::writeNpy(file.toStdString(), Tensor::of<double>({2}, bits).to(DType::UInt16)).ok());
-        RETRO_MADE(read, engine::resolveInputs({file.toStdString()}, std::move(builder).build().value(), {}, {}));
+        RETRO_MADE(read, engine::resolveInputs({file.toStdString()}, std::move(builder).build().value(), {}));
         QCOMPARE(read->front().dtype(), DType::BFloat16);
         QCOMPARE(read->front().at(0), 1.5);
         QCOMPARE(read->front().at(1), -2.5);
@@ -63,10 +63,10 @@ private slots:
         graph::GraphBuilder builder("block", 13);
         builder.addOutput(builder.addInput("block/x", DType::Float32, std::nullopt));
         const graph::Graph block = std::move(builder).build().value();
-        RETRO_MADE(read, engine::resolveInputs({folder + "deflated.npz"}, block, {}, {}));
+        RETRO_MADE(read, engine::resolveInputs({folder + "deflated.npz"}, block, {}));
         QVERIFY(read->front().size() > 0);
-        RETRO_REFUSED(engine::resolveInputs({folder + "deflated.npz"}, twice({}), {}, {}), "is called 'x'");
-        RETRO_REFUSED(engine::resolveInputs({"-"}, twice({}), {}, {}), "standard input is not read");
+        RETRO_REFUSED(engine::resolveInputs({folder + "deflated.npz"}, twice({}), {}), "is called 'x'");
+        RETRO_REFUSED(engine::resolveInputs({"-"}, twice({}), {}), "standard input is not read");
     }
 
     /// A layout that nobody says is the one that the axes of the input can have alone.
@@ -115,7 +115,7 @@ private slots:
         QFETCH(const QString, shape);
         QFETCH(const QString, reason);
         for (const char* source : {"zeros", "random:1"}) {
-            const auto made = engine::resolveInputs({source}, twice({{extent, ""}, {4, ""}}), {}, {});
+            const auto made = engine::resolveInputs({source}, twice({{extent, ""}, {4, ""}}), {});
             RETRO_REFUSED(made, base::ErrorCode::Input);
             const QString text = QString::fromStdString(made.error().text());
             QVERIFY2(text.startsWith("input 'x' [" + shape + "]"), qPrintable(text));
@@ -126,7 +126,7 @@ private slots:
     void theLimitCounts()
     {
         base::MemoryLimit::choose(1000);
-        const auto made = engine::resolveInputs({"zeros"}, twice({{401, ""}}), {}, {});
+        const auto made = engine::resolveInputs({"zeros"}, twice({{401, ""}}), {});
         base::MemoryLimit::choose(std::nullopt);
         RETRO_REFUSED(made, "needs 1.6 kB, but 1.0 kB of memory");
     }
@@ -135,7 +135,7 @@ private slots:
     {
         graph::GraphBuilder builder("constant", 13);
         builder.addOutput(builder.addConstant("c", Tensor::zeros(DType::Float32, {2})));
-        const auto none = engine::resolveInputs({"zeros"}, std::move(builder).build().value(), {}, {});
+        const auto none = engine::resolveInputs({"zeros"}, std::move(builder).build().value(), {});
         RETRO_REFUSED(none, "has no inputs");
     }
 

@@ -58,7 +58,7 @@ tests::SampleQuestion<Request> questionOf(const QString& sample)
         const std::string data = std::filesystem::exists(given) ? given.string() : "random:1";
         drawn.push_back(question.model->graph()->value(input).name + "=" + data);
     }
-    const auto inputs = engine::resolveInputs(drawn, *question.model->graph(), {}, {});
+    const auto inputs = engine::resolveInputs(drawn, *question.model->graph(), {});
     question.request.inputs = inputs.ok() ? *inputs : std::vector<tensor::Tensor>();
     return question;
 }

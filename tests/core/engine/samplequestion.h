@@ -35,7 +35,7 @@ SampleQuestion<Request> questionOf(const char* sample)
     const auto model = engine::loadModel(path);
     question.model = model.ok() ? *model : nullptr;
     if (question.model) {
-        const auto inputs = engine::resolveInputs({"random:1"}, *question.model->graph(), {}, {});
+        const auto inputs = engine::resolveInputs({"random:1"}, *question.model->graph(), {});
         question.request.inputs = inputs.ok() ? *inputs : std::vector<tensor::Tensor>();
     }
     return question;

@@ -128,15 +128,15 @@ private slots:
         const formats::ModelCard card = reviews();
         const std::string path = file("review.txt", "The film was good.\n");
         const graph::Graph open = reader(std::vector<graph::Dimension>{{{}, "N"}, {{}, "words"}});
-        RETRO_MADE(inputs, engine::resolveInputs({"tokens=" + path}, open, {}, {}, &card));
+        RETRO_MADE(inputs, engine::resolveInputs({"tokens=" + path}, open, {}, &card));
         QCOMPARE(inputs->front().shape(), (tensor::Shape{1, 4}));
         QCOMPARE(inputs->front().dtype(), tensor::DType::Int64);
         QCOMPARE(inputs->front().at(3), 3.0);
         const auto flat =
-            engine::resolveInputs({path}, reader(std::vector<graph::Dimension>{{{}, "words"}}), {}, {}, &card);
+            engine::resolveInputs({path}, reader(std::vector<graph::Dimension>{{{}, "words"}}), {}, &card);
         QVERIFY(flat.ok());
         QCOMPARE(flat->front().shape(), (tensor::Shape{4}));
-        RETRO_MADE(narrow, engine::resolveInputs({path}, reader(std::nullopt, tensor::DType::Int32), {}, {}, &card));
+        RETRO_MADE(narrow, engine::resolveInputs({path}, reader(std::nullopt, tensor::DType::Int32), {}, &card));
         QCOMPARE(narrow->front().dtype(), tensor::DType::Int32);
     }
 
@@ -145,7 +145,7 @@ private slots:
         const formats::ModelCard card = reviews();
         const std::string path = file("review.txt", "The film was good.\n");
         const auto why = [&](const graph::Graph& graph, const formats::ModelCard* with) {
-            const auto inputs = engine::resolveInputs({path}, graph, {}, {}, with);
+            const auto inputs = engine::resolveInputs({path}, graph, {}, with);
             return inputs.ok() ? std::string() : inputs.error().text();
         };
         const auto says = [](const std::string& text, const char* part) {

@@ -46,7 +46,7 @@ private slots:
         for (int seed = 1; seed <= sampleSeeds(); ++seed) {
             engine::VerifyRequest request;
             const std::string given = QString(input).replace("{}", QString::number(seed)).toStdString();
-            RETRO_MADE(inputs, engine::resolveInputs({given}, *question.model->graph(), {}, {}));
+            RETRO_MADE(inputs, engine::resolveInputs({given}, *question.model->graph(), {}));
             request.inputs = *inputs;
             request.seed = static_cast<std::uint64_t>(seed);
             RETRO_MADE(result, engine::verify(*question.model, request));

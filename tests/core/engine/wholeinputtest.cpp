@@ -177,7 +177,7 @@ private slots:
         const engine::LoadedModelPointer model = modelOf(classifier(DType::UInt8));
         const graph::Value& input = model->graph()->value(model->graph()->inputs()[0]);
         QVERIFY(input.dtype == DType::Float32 && input.given == graph::GivenNumbers{DType::UInt8});
-        RETRO_MADE(drawn, engine::resolveInputs({"random:1"}, *model->graph(), {}, {}));
+        RETRO_MADE(drawn, engine::resolveInputs({"random:1"}, *model->graph(), {}));
         double most = 0;
         for (std::int64_t i = 0; i < (*drawn)[0].size(); ++i) {
             const double number = (*drawn)[0].at(i);

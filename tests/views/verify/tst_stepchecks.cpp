@@ -185,7 +185,7 @@ private slots:
         std::vector<tensor::Tensor> inputs = question.request.inputs;
         if (sample.startsWith(QLatin1String("planted-word"))) { // tokens are not drawn by chance
             RETRO_MADE(words, engine::resolveInputs({std::string(RETRO_SOURCE_DIR) + "/samples/planted-word/good.npy"},
-                                                    *question.model->graph(), {}, {}));
+                                                    *question.model->graph(), {}));
             inputs = *words;
         }
         const trace::Run run = recorded(*question.model, std::move(inputs), qPrintable(composite));
