@@ -13,6 +13,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/graph/placeholder.h"
 #include "core/graph/renumbered.h"
+#include "core/lrp/rules/decomposedrule.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -277,7 +278,7 @@ Result<void> checkRules(const LoadedModel& model, const LoadedModel& plain, cons
         const auto kind = (*prepared)->model->op(base::NodeId(i)).structure().kind();
         const bool isInSteps =
             kind == ops::StructureKind::Composed && (!same || plain.graph()->node(*same).op != node.op);
-        if (isInSteps && assigned.rule && assigned.rule->name() != "decomposed") {
+        if (isInSteps && assigned.rule && !lrp::isDecomposed(*assigned.rule)) {
             return base::inputError(fmt::format("the rule \"{}\" is of the whole layer, and the graph has it in steps; "
                                                 "give it the rule \"decomposed\"",
                                                 assigned.rule->name()),

@@ -374,8 +374,9 @@ private:
                                            : ops::windowsOf(structure)->spreadWindows(m_s[0]);
         case Way::Softmax:
             return ops::windowsOf(structure)->shareBySoftmax(m_s[0], m_given.operands[0], m_form.beta);
-        default:
-            return gradientPart(m_now, slot);
+        default: // ReLU's slope is 1 where its result is above 0, else 0, whatever arrives
+            return m_form.takesPositive ? algebra::keepWherePositive(m_s[0], m_given.outputs[0])
+                                        : gradientPart(m_now, slot);
         }
     }
 

@@ -1,19 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one operand: elementary functions, trigonometry, and the activations that are not in activation.cpp.
 #include "core/ops/bind/bindcheck.h"
-#include "core/ops/elementwise/rowactivation.h"
+#include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/logistic.h"
+#include "core/ops/kernel/mapover.h"
+#include "core/ops/kernel/rowloop.h"
 
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <string_view>
 
 namespace retro::ops
 {
 
 namespace
 {
+
+/// A floating attribute of a function, and what it is when the node does not give it.
+struct RowAttribute
+{
+    std::string_view name;
+    double fallback;
+};
+
+/// What a function takes unless it says otherwise. Functions are structs without members and with
+///   template <class T> static T value(T x, RowParameters)   f(x)
+///   template <class T> static T slope(T v, RowParameters)   f′(x), where v is y when kKeepsResult, else x
+///   kAttributes                                             at most two; they become the parameters a and b
+///   kTakesIntegers                                          value() is defined for int64 and uint64 as well
+///   kIsVectorised                                           rowloop.h: compiled for every width of registers
+struct KeepsOperand
+{
+    static constexpr bool kKeepsResult = false;
+    static constexpr bool kIsVectorised = false;
+    static constexpr bool kTakesIntegers = false;
+    static constexpr std::array<RowAttribute, 0> kAttributes{};
+};
+struct KeepsResult : KeepsOperand
+{
+    static constexpr bool kKeepsResult = true;
+};
+
+/// f and f′ for all types; adapts a function's slope() to the row functions.
+template <class F>
+struct SlopeOf
+{
+    static constexpr bool kIsVectorised = F::kIsVectorised;
+
+    template <class T>
+    static T value(T v, RowParameters parameters)
+    {
+        return F::slope(v, parameters);
+    }
+};
+struct RowFunctions
+{
+    NumberRows value;
+    NumberRows slope;
+    bool keepsResult = false;
+};
+template <class F>
+constexpr RowFunctions rowFunctionsOf()
+{
+    if constexpr (F::kTakesIntegers) {
+        return {unaryNumbers<F>(), unaryFloats<SlopeOf<F>>(), F::kKeepsResult};
+    } else {
+        return {unaryFloats<F>(), unaryFloats<SlopeOf<F>>(), F::kKeepsResult};
+    }
+}
+
+/// y = f(x) by row functions.
+class RowActivation final : public Operator<ElementWise>, public RowsOver
+{
+public:
+    RowActivation(TensorType output, RowFunctions functions, RowParameters parameters = {})
+        : Operator(std::move(output)), m_functions(functions), m_parameters(parameters)
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] std::vector<Tensor> forwardOver(std::span<Tensor> operands) const override;
+    [[nodiscard]] const RowsOver* rowsOver() const override { return this; }
+    void over(float* row, std::int64_t count) const override;
+    [[nodiscard]] Reads savedForGradient() const override
+    {
+        return m_functions.keepsResult ? Reads::firstOutput() : Reads::firstOperand();
+    }
+    [[nodiscard]] Tensor derivative(const Tensor& x, const Tensor& y) const override;
+    [[nodiscard]] bool derivativeReadsOutput() const override { return m_functions.keepsResult; }
+
+private:
+    RowFunctions m_functions;
+    RowParameters m_parameters;
+};
+
+std::vector<Tensor> RowActivation::forward(std::span<const Tensor> operands) const
+{
+    const TensorType& type = m_outputTypes[0];
+    return {mapNumbers(m_functions.value, type.dtype, type.shape, operands.first(1), m_parameters)};
+}
+
+void RowActivation::over(float* row, std::int64_t count) const
+{
+    const void* const in = row;
+    m_functions.value.f32(&in, row, count, m_parameters);
+}
+
+std::vector<Tensor> RowActivation::forwardOver(std::span<Tensor> operands) const
+{
+    constexpr std::int64_t kPiece = 32768;
+    float* const out = m_outputTypes[0].dtype == tensor::DType::Float32 ? writable<float>(operands[0]) : nullptr;
+    if (out == nullptr) {
+        return forward(operands);
+    }
+    parallelFor(operands[0].size(), kPiece,
+                [&](std::int64_t begin, std::int64_t end) { over(out + begin, end - begin); });
+    return {std::move(operands[0])};
+}
+
+Tensor RowActivation::derivative(const Tensor& x, const Tensor& y) const
+{
+    Tensor source = x;
+    if (m_functions.keepsResult) {
+        source = y.isValid() ? y : forward(std::span(&x, 1)).front();
+    }
+    return mapNumbers(m_functions.slope, source.dtype(), source.shape(), {source}, m_parameters);
+}
+
+/// Binds a function of one operand with its attributes.
+BoundResult bindRowActivation(const BindContext& context, const RowFunctions& functions,
+                              std::span<const RowAttribute> attributes)
+{
+    const bool takesIntegers = functions.value.i64 != nullptr;
+    RETRO_CHECK(expect(context, takesIntegers ? OperandTypes::AllNumbers : OperandTypes::Floats));
+    RowParameters parameters;
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+        (i == 0 ? parameters.a : parameters.b) = context.floatAttribute(attributes[i].name, attributes[i].fallback);
+    }
+    return bound<RowActivation>(firstType(context), functions, parameters);
+}
+
+template <class F>
+BoundResult bindRows(const BindContext& context)
+{
+    return bindRowActivation(context, rowFunctionsOf<F>(), F::kAttributes);
+}
 
 template <class T>
 constexpr T as(double value)
