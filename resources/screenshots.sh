@@ -128,4 +128,4 @@ lut table table light --size 480x420
 lut map pair light --size 420x440
 view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written
 view palette light --view palette --action view.palette
-shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x700
+shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x740

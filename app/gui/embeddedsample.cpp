@@ -45,10 +45,9 @@ constexpr std::array kSamples{
     EmbeddedSample{"file.sample.byte", ":/samples/lut-marked-byte/lut-marked-byte.onnx",
                    QT_TRANSLATE_NOOP("retro::app::samples", "Marked byte"),
                    QT_TRANSLATE_NOOP("retro::app::samples", "A layer of tables that looks back at one byte of 24")},
-    EmbeddedSample{
-        "file.sample.skips", ":/samples/lut-skips/lut-skips.onnx",
-        QT_TRANSLATE_NOOP("retro::app::samples", "LUT skips"),
-        QT_TRANSLATE_NOOP("retro::app::samples", "Tables between convolutions and a head tell where an arrow points")},
+    EmbeddedSample{"file.sample.skips", ":/samples/lut-skips/lut-skips.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "LUT skips"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Convolutions and tables see where an arrow points")},
 };
 
 QString sampleText(const char* text) { return QCoreApplication::translate("retro::app::samples", text); }
