@@ -18,6 +18,7 @@ class MaxFlow
 public:
     explicit MaxFlow(std::size_t nodes) : m_first(nodes, kNone), m_level(nodes), m_next(nodes) {}
 
+    /// An edge.
     void add(std::uint32_t from, std::uint32_t to, std::uint64_t capacity);
     /// The flow, which is the least cut; at least kInfiniteFlow where every cut takes an infinite edge.
     std::uint64_t run(std::uint32_t source, std::uint32_t sink);

@@ -167,7 +167,7 @@ private slots:
         auto* note = stage.view.findChild<GraphNote*>();
         QVERIFY(!note->isVisible());
         QVERIFY(stage.give(stage.hitOf("encoder/layer.0/QK"), "graph.upstream"));
-        QCOMPARE(note->text(), QStringLiteral("Relevance of QK goes on to 10 nodes"));
+        QCOMPARE(note->text(), QStringLiteral("Relevance of layer.0/QK goes on to 10 nodes"));
         QCOMPARE(sizeOf(stage.view.highlighted()), Index{11});
         (void)tests::grab(stage.view, kSize, isDark ? ThemeKind::Dark : ThemeKind::Light,
                           QStringLiteral("graph-trace"));

@@ -93,7 +93,7 @@ private slots:
         stage.click(tests::kRelu1, Qt::NoModifier);
         stage.click(tests::kPool, Qt::ControlModifier);
         // relu1 → conv2 → add → pool, and relu1 → add
-        QCOMPARE(stage.note(), QStringLiteral("2 nodes between relu1 and pool"));
+        QCOMPARE(stage.note(), QStringLiteral("2 nodes between stem/relu1 and head/pool"));
         const NodeSet& set = stage.view.highlighted();
         QCOMPARE(sizeOf(set), Index{4});
         for (const std::uint32_t node : {tests::kRelu1, tests::kConv2, tests::kAdd, tests::kPool}) {
@@ -114,7 +114,7 @@ private slots:
         Stage stage;
         stage.click(tests::kPool, Qt::NoModifier);
         stage.click(tests::kFlatten, Qt::ControlModifier);
-        QCOMPARE(stage.note(), QStringLiteral("No node between pool and flatten"));
+        QCOMPARE(stage.note(), QStringLiteral("No node between head/pool and head/flatten"));
         QCOMPARE(sizeOf(stage.view.highlighted()), Index{2});
     }
 
