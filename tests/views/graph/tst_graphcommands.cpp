@@ -172,7 +172,7 @@ private slots:
         (void)tests::grab(stage.view, kSize, isDark ? ThemeKind::Dark : ThemeKind::Light,
                           QStringLiteral("graph-trace"));
         QVERIFY(stage.give(stage.hitOf("encoder/layer.0/QK"), "graph.downstream"));
-        QVERIFY(note->text().startsWith(QStringLiteral("Relevance of QK comes from")));
+        QVERIFY(note->text().startsWith(QStringLiteral("Relevance of layer.0/QK comes from")));
         QTest::mouseClick(note->findChild<QToolButton*>(), Qt::LeftButton);
         QVERIFY(!note->isVisible());
         QVERIFY(stage.view.highlighted().empty());
