@@ -13,7 +13,9 @@
 #include "core/graph/graphbuilder.h"
 #include "core/graph/placeholder.h"
 #include "core/graph/renumbered.h"
+#include "core/lrp/composite/ruleoverride.h"
 #include "core/lrp/rules/decomposedrule.h"
+#include "core/lrp/rules/rules.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -256,18 +258,22 @@ Result<void> checkNoBranches(const graph::Graph& graph)
     return {};
 }
 
-/// Refuses what explain() refuses of the rules, and rules of a whole layer that `plain` has in steps: a rule by its
-/// name would miss them. A model that cannot be bound as it is, whatever the rules, has its error where its steps are.
-Result<void> checkRules(const LoadedModel& model, const LoadedModel& plain, const ExplainRequest& request,
-                        const std::stop_token& stop)
+/// The request for the model in steps. A gradient of a whole layer is that of each of its steps. Refuses what explain()
+/// refuses of the rules, and other rules of a whole layer that `plain` has in steps: a rule by its name would miss
+/// them. A model that cannot be bound as it is, whatever the rules, has its error where its steps are.
+Result<ExplainRequest> forSteps(const LoadedModel& model, const LoadedModel& plain, const ExplainRequest& request,
+                                const std::stop_token& stop)
 {
     ExplainRequest bound = request;
     RETRO_TRY(bound.inputs, zerosFor(*model.graph()));
     const auto prepared = prepare(model, bound, nullptr, stop);
     if (!prepared.ok()) {
         bound.composite = ExplainRequest().composite;
-        return prepare(model, bound, nullptr, stop).ok() ? Result<void>(prepared.error()) : Result<void>();
+        return prepare(model, bound, nullptr, stop).ok() ? Result<ExplainRequest>(prepared.error())
+                                                         : Result<ExplainRequest>(request);
     }
+    lrp::Specification rules = lrp::splitSpecification(request.composite);
+    const std::size_t given = rules.overrides.size();
     ExplainResult words;
     RETRO_CHECK(takeRules(**prepared, words));
     const graph::Graph& whole = (*prepared)->model->graph();
@@ -278,14 +284,25 @@ Result<void> checkRules(const LoadedModel& model, const LoadedModel& plain, cons
         const auto kind = (*prepared)->model->op(base::NodeId(i)).structure().kind();
         const bool isInSteps =
             kind == ops::StructureKind::Composed && (!same || plain.graph()->node(*same).op != node.op);
-        if (isInSteps && assigned.rule && !lrp::isDecomposed(*assigned.rule)) {
+        if (!isInSteps || !assigned.rule || lrp::isDecomposed(*assigned.rule)) {
+            continue;
+        }
+        if (!lrp::isSameRule(*assigned.rule, *lrp::gradientRule())) {
             return base::inputError(fmt::format("the rule \"{}\" is of the whole layer, and the graph has it in steps; "
                                                 "give it the rule \"decomposed\"",
                                                 assigned.rule->name()),
                                     fmt::format("node '{}' ({})", node.name, node.op));
         }
+        lrp::Matcher steps;
+        steps.nameGlob = node.name + "/*";
+        rules.overrides.insert(rules.overrides.begin(),
+                               lrp::overrideText(steps, assigned.rule->name(), assigned.rule->parameters()));
     }
-    return {};
+    ExplainRequest asked = request;
+    if (rules.overrides.size() > given) {
+        asked.composite = lrp::joinSpecification(rules);
+    }
+    return asked;
 }
 
 /// All constants in their types, equal nodes once, nothing unused.
@@ -343,7 +360,8 @@ Result<RelevanceGraph> joinedFromThree(const LoadedModelPointer& model, const Ex
     for (std::size_t k = 0; k < kExtents.size(); ++k) {
         RETRO_TRY(const LoadedModelPointer fixed, withFreeAxesAt(model, kExtents[k], false, stop));
         RETRO_TRY(const LoadedModelPointer plain, inSteps(fixed, stop));
-        RETRO_TRY(RelevanceGraph one, unfinishedRelevanceGraph(*plain, request, form, {}, kUsualSizes.base, stop));
+        RETRO_TRY(const ExplainRequest asked, forSteps(*fixed, *plain, request, stop));
+        RETRO_TRY(RelevanceGraph one, unfinishedRelevanceGraph(*plain, asked, form, {}, kUsualSizes.base, stop));
         if (one.samples != kExtents[k]) {
             made.graph = nullptr;
             return made;
@@ -466,7 +484,7 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
 {
     RETRO_TRY(const LoadedModelPointer plain, inSteps(model, stop));
     RETRO_CHECK(checkNoBranches(*plain->graph()));
-    RETRO_CHECK(checkRules(*model, *plain, request, stop));
+    RETRO_TRY(const ExplainRequest asked, forSteps(*model, *plain, request, stop));
     RETRO_TRY(FreeShapes free, freeShapes(plain, stop));
     if (free.fixed) {
         RETRO_TRY(RelevanceGraph made, relevanceGraph(free.fixed, request, form, stop));
@@ -477,7 +495,7 @@ Result<RelevanceGraph> relevanceGraph(const LoadedModelPointer& model, const Exp
         return made;
     }
     Result<RelevanceGraph> made =
-        unfinishedRelevanceGraph(*plain, request, form, std::move(free.shapes), free.sizes.base, stop);
+        unfinishedRelevanceGraph(*plain, asked, form, std::move(free.shapes), free.sizes.base, stop);
     const bool isBadInput = !made.ok() && made.error().code == base::ErrorCode::Input;
     if (isBadInput && !soleFreeExtent(*model->graph()).empty()) {
         Result<RelevanceGraph> joined = joinedFromThree(model, request, form, stop);
