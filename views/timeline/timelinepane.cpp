@@ -153,7 +153,7 @@ void TimelinePane::setMarks(MarkKind kind, const std::vector<std::uint64_t>& pos
 TimelineTracks TimelinePane::tracksOf(const QSizeF& size) const
 {
     return layoutTracks(size.width(), size.height(), fonts::scale(), m_promises.rows,
-                        m_total.size() > kFewestForLens ? kLensRows : 0);
+                        static_cast<double>(m_total.size()) - m_scale.folded > kFewestForLens ? kLensRows : 0);
 }
 
 QString TimelinePane::hiddenTracks() const
