@@ -8,6 +8,7 @@
 #include <QFile>
 
 #include <array>
+#include <mutex>
 
 /// The resources are in a static library, where nothing registers them by itself. The macro needs the global namespace.
 static void registerSamples() { Q_INIT_RESOURCE(samples); }
@@ -65,14 +66,17 @@ QString wordsOf(const EmbeddedSample& sample) { return sampleText(sample.words);
 void knowBuiltInFiles()
 {
     registerSamples();
-    base::setBuiltInFiles([](const std::filesystem::path& path) -> std::optional<std::vector<std::byte>> {
-        QFile file(QString::fromStdString(path.string()));
-        if (!file.open(QIODevice::ReadOnly)) {
-            return std::nullopt;
-        }
-        std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
-        const qint64 read = file.read(reinterpret_cast<char*>(bytes.data()), file.size());
-        return read == file.size() ? std::optional(std::move(bytes)) : std::nullopt;
+    static std::once_flag once; // files of another window may be read at this moment
+    std::call_once(once, [] {
+        base::setBuiltInFiles([](const std::filesystem::path& path) -> std::optional<std::vector<std::byte>> {
+            QFile file(QString::fromStdString(path.string()));
+            if (!file.open(QIODevice::ReadOnly)) {
+                return std::nullopt;
+            }
+            std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+            const qint64 read = file.read(reinterpret_cast<char*>(bytes.data()), file.size());
+            return read == file.size() ? std::optional(std::move(bytes)) : std::nullopt;
+        });
     });
 }
 

@@ -159,7 +159,9 @@ Result<int> openBuiltIn(const fs::path& path)
     }
     const int descriptor = ::memfd_create("built-in", MFD_CLOEXEC);
     if (descriptor < 0 || ::write(descriptor, bytes->data(), bytes->size()) != static_cast<ssize_t>(bytes->size())) {
-        return memoryError("there is no room for a file that is built in: " + reason(), path.string());
+        const std::string why = reason();
+        ::close(descriptor);
+        return memoryError("there is no room for a file that is built in: " + why, path.string());
     }
     return descriptor;
 }

@@ -737,6 +737,14 @@ Result<RelevanceGraph> unfinishedRelevanceGraph(const LoadedModel& plain, const 
                                 "model, or use --rewrite inline-branches",
                                 prepared->writtenOut.front());
     }
+    for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+        if (prepared->model->boundInputs()[i].isValid()) {
+            return base::inputError(
+                "shapes in the model depend on the data of this input, and a graph for one of them is "
+                "no model; compute what depends on it outside of the model",
+                fmt::format("input '{}'", plain.graph()->value(plain.graph()->inputs()[i]).name));
+        }
+    }
     ExplainResult words;
     RETRO_CHECK(takeRules(*prepared, words));
     RETRO_TRY(RelevanceGraph written, Writer(*prepared, bound, form, plain, std::move(shapes), stop).write());
