@@ -361,6 +361,26 @@ private slots:
         QVERIFY(unknown.error().message.find("nothing") != std::string::npos);
     }
 
+    /// How many rows are chosen is known when the numbers are: a graph of one choice would be silent about others.
+    void shapesThatDependOnDataAreRefused()
+    {
+        graph::GraphBuilder builder("chosen", 17);
+        const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{4, 3});
+        const auto mask = builder.addInput("mask", tensor::DType::Int64, tensor::Shape{4});
+        const auto put = [&](const char* op, const char* name, std::vector<ValueId> operands,
+                             graph::Attributes attributes = {}) {
+            const ValueId result = builder.addResult(name);
+            builder.addNode({op, "", std::string(name) + "_node", "", 17, std::move(operands), {result}, attributes});
+            return result;
+        };
+        const ValueId places = put("NonZero", "places", {mask});
+        const ValueId flat = builder.addConstant("flat", Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{-1}));
+        const ValueId rows = put("Gather", "rows", {x, put("Reshape", "list", {places, flat})});
+        builder.addOutput(put("ReduceMean", "scores", {rows}, {{"axes", Ints{0}}, {"keepdims", std::int64_t{1}}}));
+        const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
+        RETRO_REFUSED(engine::relevanceGraph(modelOf(graph), {}, {}), "shapes in the model depend on the data");
+    }
+
     void aFileOfOneSaysWhatItIs()
     {
         const QTemporaryDir folder;
