@@ -5,7 +5,6 @@
 #include "app/cli/planruntext.h"
 #include "app/cli/profiletext.h"
 #include "app/cli/relevancegraph.h"
-#include "app/common/decodepicture.h"
 #include "app/common/freedmemory.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"

@@ -3,7 +3,7 @@
 #include "app/cli/peaktext.h"
 #include "app/cli/planfit.h"
 #include "app/cli/planningoptions.h"
-#include "app/common/exportplan.h"
+#include "app/common/guiapplication.h"
 #include "core/analysis/opgraph.h"
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
@@ -18,6 +18,11 @@
 #include "core/schedule/planorders.h"
 #include "core/schedule/portfolio.h"
 #include "core/trace/runfile.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/paint/theme.h"
+#include "views/plan/planmodel.h"
+#include "views/plan/schedulepane.h"
+#include "views/plan/scheduleview.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -369,6 +374,26 @@ Result<JointGraph> jointOf(const PlanningOptions& options, const analysis::Plann
     RETRO_TRY(result.plan,
               schedule::parsePlanJson(drawn.graph, schedule::toPlanJson(joint.graph, *result.plan), "plan"));
     return drawn;
+}
+
+/// As the window shows it: the schedule as .svg, .png or .pdf, its steps as .csv. Errors: Usage (ending), Output.
+Result<void> exportPlan(const views::ShownPlanPointer& plan, const std::string& path, bool isDark)
+{
+    if (path.ends_with(".csv")) {
+        return base::writeFile(path, views::scheduleCsv(*plan, {}));
+    }
+    ensureGuiApplication();
+    views::PlanModel model;
+    model.setSubject(plan->subject);
+    model.setBudget(plan->question.budget);
+    model.takePlan(plan);
+    views::SchedulePane pane(model);
+    pane.takePlan();
+    const QSizeF size(1200, 700);
+    const views::Theme& theme = views::Theme::of(isDark ? views::ThemeKind::Dark : views::ThemeKind::Light);
+    return views::paintToFile(
+        path, size, [&](QPainter& painter) { pane.paint(painter, size, theme); }, QStringLiteral("Plan"),
+        {{"model", plan->subject->model.toStdString()}, {"planner", plan->result.planner}}, 2);
 }
 
 /// The schedule as the window draws it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/exportrun.h"
 
-#include "app/common/decodepicture.h"
 #include "app/common/guiapplication.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"

@@ -5,6 +5,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/heatmapimage.h"
 #include "views/common/paint/heatmaplevels.h"
+#include "views/common/paint/picture.h"
 #include "views/common/paint/plane.h"
 #include "views/common/run/runtexts.h"
 #include "views/heatmap/stripfile.h"
@@ -110,6 +111,12 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
         return views::writeStrip(path, figure, chart);
     }
     return views::writeFigure(path, figure);
+}
+
+QImage pictureOfInput(const tensor::Tensor& input, const engine::PictureOptions& options)
+{
+    return views::pictureOfTensor(input, options.low, options.high, options.mean, options.deviation,
+                                  options.layout == "NHWC", options.channels == "BGR");
 }
 
 } // namespace retro::app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/engine/input/pictureinput.h"
 #include "core/tensor/tensor.h"
 
 #include <QImage>
@@ -33,6 +34,8 @@ struct HeatmapJob
     std::uint64_t visit = 0;
 };
 
+/// The picture that an input tensor stands for, first sample; null when it has no picture's shape.
+[[nodiscard]] QImage pictureOfInput(const tensor::Tensor& input, const engine::PictureOptions& options);
 /// Errors (Usage): no colour map of this name, and no hex stops.
 [[nodiscard]] base::Result<void> checkColormap(const std::string& name);
 /// Draws by the extension: .png, .svg, .pdf. Errors: Usage (another extension, unknown colour map, 16 bits with
