@@ -185,22 +185,29 @@ void MainWindow::showStatus()
         return;
     }
     const trace::Run& run = m_model.run();
-    const auto number = [&](const char* name) {
-        const auto at = run.facts.numbers.find(name);
-        return at == run.facts.numbers.end() ? 0.0 : at->second;
-    };
     const QString doing = m_isBusy ? tr("Running") : m_lastError.isEmpty() ? tr("Ready") : tr("Failed: see Problems");
     QStringList left{doing, QString::fromStdString(run.facts.modelName)};
     if (run.eventCount() > 0) {
-        left << tr("CPU, %1").arg(QString::fromStdString(run.facts.precision))
-             << tr("rules %1").arg(QString::fromStdString(run.facts.composite)) << m_oracle->note();
+        // A search for a plan computes nothing: such a run has no number type, no rules and no times.
+        if (!run.facts.precision.empty()) {
+            left << tr("CPU, %1").arg(QString::fromStdString(run.facts.precision));
+        }
+        if (!run.facts.composite.empty()) {
+            left << tr("rules %1").arg(QString::fromStdString(run.facts.composite));
+        }
+        left << m_oracle->note();
         left.removeAll(QString());
     }
     m_statusLeft->setText(left.join(QStringLiteral("    ")));
     QStringList right{nodesWords(*run.graph)};
     if (run.eventCount() > 0) {
-        right.prepend(tr("relevance %1 ms").arg(views::fixedText(number("seconds_relevance") * 1000, 0)));
-        right.prepend(tr("forward %1 ms").arg(views::fixedText(number("seconds_forward") * 1000, 0)));
+        const auto addTime = [&](const char* fact, const QString& words) {
+            if (const auto at = run.facts.numbers.find(fact); at != run.facts.numbers.end()) {
+                right.prepend(words.arg(views::fixedText(at->second * 1000, 0)));
+            }
+        };
+        addTime("seconds_relevance", tr("relevance %1 ms"));
+        addTime("seconds_forward", tr("forward %1 ms"));
         right << countWords(run.visitCount(), tr("1 visit"), tr("%1 visits")) + QStringLiteral(", ") +
                      countWords(static_cast<std::int64_t>(run.eventCount()), tr("1 event"), tr("%1 events"));
     }

@@ -20,6 +20,8 @@
 #include "views/run/runpanel.h"
 
 #include <QFileInfo>
+#include <QLabel>
+#include <QRegularExpression>
 #include <QStatusBar>
 #include <QTemporaryDir>
 
@@ -273,6 +275,11 @@ private slots:
         QCOMPARE(window.workspace().id(), QStringLiteral("plan"));
         QVERIFY(window.plan().planOfSteps() == plan); // it was searched for again, and is the same
         QVERIFY(window.plan().plan()->axis && !window.plan().plan()->axis->isMeasured()); // nothing ran
+        for (const QLabel* label : window.statusBar()->findChildren<QLabel*>()) { // so it has no rules and no times
+            const QStringList words = label->text().split(QStringLiteral("    "));
+            QVERIFY2(words.filter(QRegularExpression(QStringLiteral("^(CPU,|rules |forward |relevance )"))).isEmpty(),
+                     qPrintable(label->text()));
+        }
         const views::ParetoPane& chart = spaceOf(window).planners().pane();
         const views::SchedulePane& schedule = spaceOf(window).schedule().pane();
         std::set<std::size_t> tries;
