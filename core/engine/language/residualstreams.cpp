@@ -98,7 +98,7 @@ private:
         if (node.outputs.empty() || !node.outputs.front().isValid() || !m_model.isTracked(node.outputs.front())) {
             return std::nullopt;
         }
-        const bool isAttention = node.op == "Attention" && (node.domain.empty() || node.domain == "com.microsoft");
+        const bool isAttention = node.op == "Attention" && node.domain.empty();
         const bool isMixing = kindOf(id) == StructureKind::Bilinear && comesFromSoftmax(node.inputs.front());
         const std::size_t rank = shapeOf(node.outputs.front()).size();
         if ((!isAttention && !isMixing) || (rank != 3 && rank != 4)) {
@@ -108,7 +108,8 @@ private:
             return std::nullopt;
         }
         const bool isByHead = rank == 4 || isMixing;
-        const std::int64_t heads = rank == 4 ? shapeOf(node.outputs.front())[1] : headsOf(node);
+        const std::int64_t heads =
+            rank == 4 ? shapeOf(node.outputs.front())[1] : graph::intAttribute(node, "q_num_heads", 1);
         return FoundAttention{id, {node.outputs.front(), std::max<std::int64_t>(heads, 1), isByHead}};
     }
 
@@ -148,16 +149,6 @@ private:
             values.heads = std::max<std::int64_t>(shape[0] / stream[0], 1);
         }
         return values;
-    }
-
-    static std::int64_t headsOf(const graph::Node& node)
-    {
-        for (const char* const name : {"q_num_heads", "num_heads"}) {
-            if (const auto* heads = graph::attributeOf<std::int64_t>(node, name)) {
-                return *heads;
-            }
-        }
-        return 1;
     }
 
     /// Through what may stand between the probabilities and the product with the values.

@@ -78,18 +78,6 @@ ValueId BodyBuilder::detached(ValueId value, const std::string& name)
     return addOf(kOwnDomain, "Detach", name + ", detached", {value});
 }
 
-ValueId BodyBuilder::linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias)
-{
-    if (!isGiven(bias)) {
-        return add("MatMul", name, {operand(x), operand(weights)});
-    }
-    if (m_operands[weights].constant.isValid() && m_operands[bias].constant.isValid()) {
-        return addOf(kOwnDomain, "MatMul", name, {operand(x), operand(weights), operand(bias)});
-    }
-    const ValueId product = add("MatMul", name + ", without bias", {operand(x), operand(weights)});
-    return add("Add", name, {product, operand(bias)});
-}
-
 std::vector<ValueId> BodyBuilder::split(const std::string& name, ValueId x, std::int64_t axis,
                                         const std::vector<std::int64_t>& extents)
 {

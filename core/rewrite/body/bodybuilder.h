@@ -44,8 +44,6 @@ public:
                   std::vector<ValueId> inputs, graph::Attributes attributes = {});
     /// The value, which takes no relevance from here on.
     ValueId detached(ValueId value, const std::string& name);
-    /// x·W + b, as one linear layer where W and b (or nothing) are constant.
-    ValueId linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias);
     /// Consecutive parts along an axis.
     std::vector<ValueId> split(const std::string& name, ValueId x, std::int64_t axis,
                                const std::vector<std::int64_t>& extents);
@@ -70,12 +68,6 @@ private:
 
 /// The bodies by operator.
 [[nodiscard]] base::Result<FunctionBody> attentionBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> swiGluBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> skipLayerNormBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> skipRmsNormBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> biasGeluBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> fastGeluBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> rnnBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> gruBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> lstmBody(BodyBuilder body);

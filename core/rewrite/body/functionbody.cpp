@@ -24,16 +24,10 @@ struct KnownBody
 
 constexpr std::array kBodies{
     KnownBody{"", "Attention", attentionBody},
-    KnownBody{"", "SwiGLU", swiGluBody},
     KnownBody{"", "RNN", rnnBody},
     KnownBody{"", "GRU", gruBody},
     KnownBody{"", "LSTM", lstmBody},
     KnownBody{"", "DeformConv", deformConvolutionBody},
-    KnownBody{"com.microsoft", "Attention", fusedAttentionBody},
-    KnownBody{"com.microsoft", "SkipLayerNormalization", skipLayerNormBody},
-    KnownBody{"com.microsoft", "SkipSimplifiedLayerNormalization", skipRmsNormBody},
-    KnownBody{"com.microsoft", "BiasGelu", biasGeluBody},
-    KnownBody{"com.microsoft", "FastGelu", fastGeluBody},
 };
 
 } // namespace
