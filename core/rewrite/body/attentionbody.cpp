@@ -135,7 +135,7 @@ ValueId byHead(BodyBuilder& body, std::size_t slot, const char* name, std::strin
         shape = own;
         return body.operand(slot);
     }
-    const std::int64_t heads = body.intAttribute(headsName, 1);
+    const std::int64_t heads = body.attribute(headsName, std::int64_t{1});
     shape = {own[0], heads, own[1], own[2] / heads};
     return writeSplitHeads(body, name, body.operand(slot), own, heads);
 }
@@ -259,8 +259,8 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
 /// Keys outside the window around the place of each query are not seen.
 void takeWindow(BodyBuilder& body, DotProduct& product)
 {
-    const std::int64_t left = body.intAttribute("left_window_size", -1);
-    const std::int64_t right = body.intAttribute("right_window_size", -1);
+    const std::int64_t left = body.attribute("left_window_size", std::int64_t{-1});
+    const std::int64_t right = body.attribute("right_window_size", std::int64_t{-1});
     if (left < 0 && right < 0) {
         return;
     }
@@ -277,8 +277,8 @@ void takeWindow(BodyBuilder& body, DotProduct& product)
 
 base::Result<FunctionBody> attentionBody(BodyBuilder body)
 {
-    const bool hasWindow =
-        body.intAttribute("left_window_size", -1) >= 0 || body.intAttribute("right_window_size", -1) >= 0;
+    const bool hasWindow = body.attribute("left_window_size", std::int64_t{-1}) >= 0 ||
+                           body.attribute("right_window_size", std::int64_t{-1}) >= 0;
     if (hasWindow && body.isGiven(AttentionSlot::kLengths)) {
         return base::inputError(
             "a window of keys beside nonpad_kv_seqlen is not written out; give a mask in its place");
@@ -291,9 +291,9 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     product.v = withPast(body, product.v, AttentionSlot::kPastValue, "values with past", product.vShape);
     product.past = body.isGiven(AttentionSlot::kPastKey) ? body.shapeOf(AttentionSlot::kPastKey)[2] : 0;
     const auto width = static_cast<double>(std::max<std::int64_t>(product.qShape[3], 1));
-    product.scale = body.floatAttribute("scale", 1 / std::sqrt(width));
-    product.softcap = body.floatAttribute("softcap", 0);
-    product.isCausal = body.intAttribute("is_causal", 0) != 0;
+    product.scale = body.attribute("scale", 1 / std::sqrt(width));
+    product.softcap = body.attribute("softcap", 0.0);
+    product.isCausal = body.attribute("is_causal", std::int64_t{0}) != 0;
     takeMask(body, product);
     takeLengths(body, product);
     takeWindow(body, product);
@@ -304,7 +304,7 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     const std::array scores{made.raw, made.capped, made.biased, made.probabilities};
     body.output(1, product.k);
     body.output(2, product.v);
-    body.output(3, scores[static_cast<std::size_t>(body.intAttribute("qk_matmul_output_mode", 0))]);
+    body.output(3, scores[static_cast<std::size_t>(body.attribute("qk_matmul_output_mode", std::int64_t{0}))]);
     return std::move(body).finish();
 }
 

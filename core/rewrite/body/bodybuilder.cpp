@@ -2,7 +2,6 @@
 #include "core/rewrite/body/bodybuilder.h"
 
 #include "core/base/failure.h"
-#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -22,21 +21,6 @@ BodyBuilder::BodyBuilder(const graph::Node& node, std::span<const BodyOperand> o
 {
     m_builder.setOpset("", kOpset);
     m_builder.setOpset(kOwnDomain, 1);
-}
-
-std::int64_t BodyBuilder::intAttribute(std::string_view name, std::int64_t fallback) const
-{
-    return attributeOr(m_node, name, fallback);
-}
-
-double BodyBuilder::floatAttribute(std::string_view name, double fallback) const
-{
-    return attributeOr(m_node, name, fallback);
-}
-
-std::vector<std::int64_t> BodyBuilder::intsAttribute(std::string_view name, std::vector<std::int64_t> fallback) const
-{
-    return attributeOr(m_node, name, std::move(fallback));
 }
 
 ValueId BodyBuilder::operand(std::size_t slot)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/graph/attributes.h"
 #include "core/graph/graphbuilder.h"
 #include "core/rewrite/body/functionbody.h"
 
@@ -27,12 +28,11 @@ public:
     /// Shape of an operand.
     [[nodiscard]] const Shape& shapeOf(std::size_t slot) const { return m_operands[slot].type.shape; }
     /// An attribute of the node, or the fallback when it has none of that name and type.
-    [[nodiscard]] std::int64_t intAttribute(std::string_view name, std::int64_t fallback) const;
-    /// As intAttribute.
-    [[nodiscard]] double floatAttribute(std::string_view name, double fallback) const;
-    /// As intAttribute.
-    [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
-                                                          std::vector<std::int64_t> fallback) const;
+    template <class T>
+    [[nodiscard]] T attribute(std::string_view name, T fallback) const
+    {
+        return graph::attributeOr(m_node, name, std::move(fallback));
+    }
 
     /// An operand that is given: a constant, an input of the body, or what Detach makes of one.
     ValueId operand(std::size_t slot);
