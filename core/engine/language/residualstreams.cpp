@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/language/residualstreams.h"
 #include "core/graph/attributes.h"
+#include "core/graph/walkback.h"
 
 #include <algorithm>
 #include <array>
@@ -181,20 +182,10 @@ private:
     [[nodiscard]] Marks above(NodeId from) const
     {
         Marks marks(m_graph.valueCount(), 0);
-        std::vector<NodeId> open{from};
-        while (!open.empty()) {
-            const NodeId node = open.back();
-            open.pop_back();
-            for (const ValueId operand : m_graph.node(node).inputs) {
-                if (!operand.isValid() || !m_model.isTracked(operand) || marks[operand.index()] != 0) {
-                    continue;
-                }
-                marks[operand.index()] = 1;
-                if (const auto producer = producerOf(operand)) {
-                    open.push_back(*producer);
-                }
-            }
-        }
+        graph::walkBack(m_graph, resultOf(from), [&](ValueId value) {
+            marks[value.index()] = value != resultOf(from) && m_model.isTracked(value) ? 1 : 0;
+            return m_model.isTracked(value) ? graph::Walk::GoOn : graph::Walk::Turn;
+        });
         return marks;
     }
 

@@ -25,8 +25,8 @@ std::vector<KnownFunction> gatherFunctions()
 {
     std::vector<KnownFunction> all;
     for (const FunctionFamily* family :
-         {&kFusedLayerFunctions, &kFusedTransformerFunctions, &kAttentionFunctions, &kExpertFunctions,
-          &kQuantisedFunctions, &kMachineLearningFunctions, &kClassifierFunctions}) {
+         {&kFusedLayerFunctions, &kFusedTransformerFunctions, &kAttentionFunctions, &kGroupAttentionFunctions,
+          &kExpertFunctions, &kQuantisedFunctions, &kMachineLearningFunctions, &kClassifierFunctions}) {
         all.insert(all.end(), family->begin(), family->end());
     }
     std::sort(all.begin(), all.end(), [](const KnownFunction& a, const KnownFunction& b) {

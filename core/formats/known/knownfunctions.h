@@ -45,6 +45,7 @@ using FunctionFamily = std::initializer_list<KnownFunction>;
 extern const FunctionFamily kFusedLayerFunctions;
 extern const FunctionFamily kFusedTransformerFunctions;
 extern const FunctionFamily kAttentionFunctions;
+extern const FunctionFamily kGroupAttentionFunctions;
 extern const FunctionFamily kExpertFunctions;
 extern const FunctionFamily kQuantisedFunctions;
 extern const FunctionFamily kMachineLearningFunctions;
