@@ -335,10 +335,8 @@ void Dequantiser::visit(NodeId id)
         dequantise(id);
         return;
     }
-    for (const DequantiseFunction function : {layerDequantiser(node), functionDequantiser(node)}) {
-        if (function != nullptr && function(*this, id)) {
-            return;
-        }
+    if (const DequantiseFunction function = layerDequantiser(node)) {
+        function(*this, id);
     }
 }
 

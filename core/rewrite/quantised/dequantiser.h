@@ -161,6 +161,5 @@ private:
 using DequantiseFunction = bool (*)(Dequantiser&, NodeId);
 /// What rewrites nodes of an operator; nullptr for others.
 [[nodiscard]] DequantiseFunction layerDequantiser(const graph::Node& node);
-[[nodiscard]] DequantiseFunction functionDequantiser(const graph::Node& node);
 
 } // namespace retro::rewrite

@@ -490,6 +490,30 @@ bool dynamicQuantizeMatMul(Dequantiser& to, NodeId id)
     return true;
 }
 
+/// Resize of levels that mixes neighbours: Resize of the floats, whose result is levels again, without what is behind
+/// their decimal point.
+bool resizedLevels(Dequantiser& to, NodeId id)
+{
+    const Node node = to.draft().node(id);
+    const ValueId levels = operandOf(node, 0);
+    const std::optional<Grid> grid = to.knownGrid(levels);
+    const bool fillsIn =
+        attributeOr<std::string>(node, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+    const bool mixes = attributeOr<std::string>(node, "mode", "nearest") != "nearest";
+    if (!mixes || !grid || fillsIn || !isOfTensor(to.draft(), *grid)) {
+        return false;
+    }
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = to.tracedFloatsOf(levels, *grid);
+    if (!inputs[0].isValid()) {
+        return false;
+    }
+    const Dequantiser::Working working(to, id);
+    const ValueId resized = to.add({"", node.op, node.opset, node.attributes}, "", inputs, node.outputs[0]);
+    to.finishTruncated(id, resized, *grid);
+    return true;
+}
+
 struct LayerFamily
 {
     std::string_view op;
@@ -508,6 +532,8 @@ constexpr std::array kLayers{
     LayerFamily{"MatMulNBits", false, matMulNBits},
     LayerFamily{"GatherBlockQuantized", false, gatherBlockQuantized},
     LayerFamily{"DynamicQuantizeLSTM", false, dynamicQuantizeLstm},
+    LayerFamily{"Resize", true, resizedLevels},
+    LayerFamily{"Upsample", true, resizedLevels},
 };
 
 } // namespace
