@@ -24,14 +24,14 @@ void listFunctions(const Context& context, nlohmann::ordered_json& all)
     for (const formats::KnownFunction& function : formats::knownFunctions()) {
         const std::string structure = fmt::format("written out: {}", function.steps);
         if (context.json) {
-            all.push_back({{"domain", function.domain},
+            all.push_back({{"domain", domainName(function.domain)},
                            {"operator", function.op},
                            {"forward", true},
                            {"gradient", "steps"},
                            {"structure", structure}});
         } else {
-            context.say(fmt::format("{:<16} {:<24} {:<9} {:<8} {:<9} {}", function.domain, function.op, "all", "yes",
-                                    "steps", structure));
+            context.say(fmt::format("{:<16} {:<24} {:<9} {:<8} {:<9} {}", domainName(function.domain), function.op,
+                                    "all", "yes", "steps", structure));
         }
     }
 }

@@ -3,6 +3,7 @@
 
 #include "core/diagnosis/attentionmaps.h"
 #include "core/diagnosis/compared.h"
+#include "core/graph/reach.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>
@@ -60,29 +61,18 @@ Tensor Facts::known(ValueId value) const
     return m_pass->graph->value(value).constant;
 }
 
-std::optional<std::vector<NodeId>> Facts::nodesMaking(ValueId wanted) const
+std::optional<std::set<NodeId>> Facts::nodesMaking(ValueId wanted) const
 {
     const graph::Graph& graph = *m_pass->graph;
-    std::vector<NodeId> nodes;
-    std::vector<bool> isTaken(graph.nodeCount(), false);
-    std::vector<ValueId> open{wanted};
-    while (!open.empty()) {
-        const ValueId value = open.back();
-        open.pop_back();
-        const NodeId producer = graph.value(value).producer;
-        if (known(value).isValid() || (producer.isValid() && isTaken[producer.index()])) {
-            continue;
-        }
-        if (!producer.isValid()) {
-            return std::nullopt; // an input that nobody has
-        }
-        isTaken[producer.index()] = true;
-        nodes.push_back(producer);
-        std::ranges::copy_if(graph.node(producer).inputs, std::back_inserter(open),
-                             [](ValueId operand) { return operand.isValid(); });
-    }
-    std::ranges::sort(nodes);
-    return nodes;
+    const auto isLacking = [&](ValueId value) { // an input that nobody has
+        return value.isValid() && !graph.value(value).producer.isValid() && !known(value).isValid();
+    };
+    std::set<NodeId> nodes =
+        graph::nodesMaking(graph, wanted, [this](ValueId value) { return known(value).isValid(); });
+    const bool isPossible = !isLacking(wanted) && std::ranges::none_of(nodes, [&](NodeId node) {
+        return std::ranges::any_of(graph.node(node).inputs, isLacking);
+    });
+    return isPossible ? std::optional(std::move(nodes)) : std::nullopt;
 }
 
 bool Facts::runNode(NodeId id) const
@@ -110,7 +100,7 @@ Tensor Facts::computed(ValueId wanted) const
     if (!m_pass->model || !m_pass->hasForward) {
         return {};
     }
-    const std::optional<std::vector<NodeId>> nodes = nodesMaking(wanted);
+    const std::optional<std::set<NodeId>> nodes = nodesMaking(wanted);
     if (!nodes) {
         return {};
     }

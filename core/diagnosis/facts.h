@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -136,7 +137,7 @@ private:
     void findBalances() const;
     [[nodiscard]] Tensor computed(ValueId value) const;
     /// What has to run to have it, in order; none where an input is missing.
-    [[nodiscard]] std::optional<std::vector<NodeId>> nodesMaking(ValueId wanted) const;
+    [[nodiscard]] std::optional<std::set<NodeId>> nodesMaking(ValueId wanted) const;
     /// Keeps the results of a node. False where it does not take its operands.
     [[nodiscard]] bool runNode(NodeId id) const;
     [[nodiscard]] Tensor known(ValueId value) const;

@@ -2,9 +2,10 @@
 #include "core/execute/constantvalue.h"
 
 #include "core/execute/runnode.h"
+#include "core/graph/reach.h"
 
+#include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 namespace retro::execute
@@ -13,27 +14,17 @@ namespace retro::execute
 namespace
 {
 
-/// The nodes that make a value of constants, in an order in which they can run; nothing where an input is below it.
-std::optional<std::set<NodeId>> nodesBelow(const BoundModel& model, ValueId wanted)
+/// The nodes that make a value of constants, in an order in which they can run; none where an input is below it.
+std::set<NodeId> nodesBelow(const BoundModel& model, ValueId wanted)
 {
-    std::set<NodeId> nodes;
-    std::vector<ValueId> open{wanted};
-    while (!open.empty()) {
-        const ValueId value = open.back();
-        open.pop_back();
-        if (!value.isValid() || model.isConstant(value)) {
-            continue;
-        }
-        const NodeId node = model.graph().nodeOf(value);
-        if (!node.isValid() || model.graph().isInput(node)) {
-            return std::nullopt;
-        }
-        if (nodes.insert(node).second) {
-            const std::vector<ValueId>& operands = model.graph().node(node).inputs;
-            open.insert(open.end(), operands.begin(), operands.end());
-        }
-    }
-    return nodes;
+    const graph::Graph& graph = model.graph();
+    std::set<NodeId> nodes =
+        graph::nodesMaking(graph, wanted, [&model](ValueId value) { return model.isConstant(value); });
+    const auto isGiven = [&](ValueId value) {
+        return value.isValid() && !model.isConstant(value) && !graph.value(value).producer.isValid();
+    };
+    const auto readsGiven = [&](NodeId node) { return std::ranges::any_of(graph.node(node).inputs, isGiven); };
+    return std::ranges::any_of(nodes, readsGiven) ? std::set<NodeId>() : nodes;
 }
 
 } // namespace
@@ -43,12 +34,8 @@ Tensor constantValue(const BoundModel& model, ValueId value)
     if (model.isConstant(value)) {
         return model.constant(value);
     }
-    const auto nodes = nodesBelow(model, value);
-    if (!nodes) {
-        return {};
-    }
     std::map<ValueId, Tensor> made;
-    for (const NodeId id : *nodes) {
+    for (const NodeId id : nodesBelow(model, value)) {
         auto results = runNode(
             model, id, [&made](ValueId operand) { return made[operand]; }, RunKind::Aside);
         if (!results.ok()) {

@@ -3,6 +3,7 @@
 
 #include "core/base/memorylimit.h"
 #include "core/execute/boundmodel.h"
+#include "core/graph/reach.h"
 #include "core/ops/runoperator.h"
 
 #include <fmt/format.h>
@@ -27,48 +28,29 @@ Tensor EarlyValues::known(ValueId value) const
     return m_model.isConstant(value) ? m_model.constant(value) : m_values[value.index()];
 }
 
-/// Nodes that have to run for the value, in order; takes the inputs that they read.
-std::vector<std::size_t> EarlyValues::nodesBelow(ValueId wanted)
+void EarlyValues::takeInput(ValueId value)
 {
-    std::vector<std::size_t> nodes;
-    std::vector<bool> isListed(m_graph.nodeCount(), false);
-    std::vector<ValueId> open{wanted};
-    while (!open.empty()) {
-        const ValueId value = open.back();
-        open.pop_back();
-        if (!value.isValid() || isKnown(value)) {
-            continue;
-        }
-        const NodeId node = m_graph.nodeOf(value);
-        if (m_graph.isInput(node)) {
-            const std::size_t position = node.index() - m_graph.nodeCount();
-            m_values[value.index()] = m_inputs[position];
-            m_wasRead[position] = true;
-        } else if (!isListed[node.index()]) {
-            isListed[node.index()] = true;
-            nodes.push_back(node.index());
-            const auto& inputs = m_graph.node(node).inputs;
-            open.insert(open.end(), inputs.begin(), inputs.end());
-        }
+    if (value.isValid() && !isKnown(value) && !m_graph.value(value).producer.isValid()) {
+        const std::size_t position = m_graph.nodeOf(value).index() - m_graph.nodeCount();
+        m_values[value.index()] = m_inputs[position];
+        m_wasRead[position] = true;
     }
-    std::sort(nodes.begin(), nodes.end());
-    return nodes;
 }
 
-base::Result<void> EarlyValues::run(std::size_t node)
+base::Result<void> EarlyValues::run(NodeId node)
 {
-    const graph::Node& definition = m_graph.nodes()[node];
+    const graph::Node& definition = m_graph.node(node);
     std::vector<Tensor> operands(definition.inputs.size());
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
         if (definition.inputs[slot].isValid()) {
             operands[slot] = known(definition.inputs[slot]);
         }
     }
-    if (base::Result<void> checked = m_model.op(NodeId(node)).check(operands); !checked.ok()) {
+    if (base::Result<void> checked = m_model.op(node).check(operands); !checked.ok()) {
         return base::inputError(fmt::format("{}: {}", ops::placeOf(definition), checked.error().message));
     }
     const base::MemoryAllowance asInRun(std::nullopt); // this is a part of the pass
-    RETRO_TRY(const std::vector<Tensor> results, ops::runForward(m_model.op(NodeId(node)), definition, operands));
+    RETRO_TRY(const std::vector<Tensor> results, ops::runForward(m_model.op(node), definition, operands));
     for (std::size_t k = 0; k < std::min(results.size(), definition.outputs.size()); ++k) {
         if (definition.outputs[k].isValid()) {
             m_values[definition.outputs[k].index()] = results[k];
@@ -82,7 +64,9 @@ base::Result<Tensor> EarlyValues::value(ValueId wanted)
     if (m_inputs.empty() && !m_graph.inputs().empty() && !isKnown(wanted)) {
         return base::inputError("the model computes it, and its inputs are not known yet");
     }
-    for (const std::size_t node : nodesBelow(wanted)) {
+    takeInput(wanted);
+    for (const NodeId node : graph::nodesMaking(m_graph, wanted, [this](ValueId value) { return isKnown(value); })) {
+        std::ranges::for_each(m_graph.node(node).inputs, [this](ValueId operand) { takeInput(operand); });
         RETRO_CHECK(run(node));
     }
     return known(wanted);

@@ -36,8 +36,8 @@ public:
 private:
     [[nodiscard]] bool isKnown(ValueId value) const;
     [[nodiscard]] Tensor known(ValueId value) const;
-    [[nodiscard]] std::vector<std::size_t> nodesBelow(ValueId wanted);
-    [[nodiscard]] base::Result<void> run(std::size_t node);
+    void takeInput(ValueId value);
+    [[nodiscard]] base::Result<void> run(graph::NodeId node);
 
     const BoundModel& m_model;
     const graph::Graph& m_graph;

@@ -2,6 +2,7 @@
 #include "core/execute/rebuildingstore.h"
 
 #include "core/execute/runnode.h"
+#include "core/graph/reach.h"
 #include "core/ops/linearoperands.h"
 
 #include <algorithm>
@@ -225,43 +226,22 @@ void RebuildingStore::choose(std::span<const ValueId> read, std::span<const Valu
 /// The kept values that a value is computed from again.
 std::vector<ValueId> RebuildingStore::sourcesOf(ValueId value) const
 {
-    const graph::Graph& graph = m_model->graph();
     std::set<ValueId> sources;
-    std::set<ValueId> seen;
-    std::vector<ValueId> open{value};
-    while (!open.empty()) {
-        const ValueId at = open.back();
-        open.pop_back();
-        for (const ValueId operand : graph.node(graph.value(at).producer).inputs) {
-            if (!operand.isValid() || m_model->isConstant(operand) || !seen.insert(operand).second) {
-                continue;
-            }
-            if (m_depth[operand.index()] == 0) {
-                sources.insert(operand);
-            } else {
-                open.push_back(operand);
-            }
-        }
+    for (const NodeId node : nodesOf(value)) {
+        std::ranges::copy_if(
+            m_model->graph().node(node).inputs, std::inserter(sources, sources.end()), [this](ValueId operand) {
+                return operand.isValid() && !m_model->isConstant(operand) && m_depth[operand.index()] == 0;
+            });
     }
     return {sources.begin(), sources.end()};
 }
 
-/// What leads to a value from what is kept or late, its own producer too; ascending ids are a topological order.
+/// What leads to a value from what is kept or late, its own producer too.
 std::set<NodeId> RebuildingStore::nodesOf(ValueId value) const
 {
-    const graph::Graph& graph = m_model->graph();
-    std::set<NodeId> nodes;
-    std::vector<ValueId> open{value};
-    while (!open.empty()) {
-        const ValueId at = open.back();
-        open.pop_back();
-        const bool isThere = at != value && (m_model->isConstant(at) || m_depth[at.index()] == 0);
-        if (!isThere && nodes.insert(graph.value(at).producer).second) {
-            std::ranges::copy_if(graph.node(graph.value(at).producer).inputs, std::back_inserter(open),
-                                 [](ValueId input) { return input.isValid(); });
-        }
-    }
-    return nodes;
+    return graph::nodesMaking(m_model->graph(), value, [&](ValueId at) {
+        return at != value && (m_model->isConstant(at) || m_depth[at.index()] == 0);
+    });
 }
 
 std::vector<NodeId> RebuildingStore::nodesAgain() const

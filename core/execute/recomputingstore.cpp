@@ -3,6 +3,7 @@
 
 #include "core/event/observer.h"
 #include "core/execute/runnode.h"
+#include "core/graph/reach.h"
 
 #include <algorithm>
 #include <iterator>
@@ -34,21 +35,9 @@ Tensor RecomputingStore::get(ValueId value) const
 /// The nodes to run, in order, from what is kept up to the value.
 std::set<NodeId> RecomputingStore::nodesFor(ValueId wanted) const
 {
-    const graph::Graph& graph = m_model->graph();
-    std::set<NodeId> nodes; // ascending ids are a topological order
-    std::vector<ValueId> open{wanted};
-    while (!open.empty()) {
-        const ValueId value = open.back();
-        open.pop_back();
-        const NodeId producer = graph.value(value).producer;
-        const bool isThere = m_model->isConstant(value) || m_kept.get(value).isValid() || !producer.isValid();
-        if (isThere || !nodes.insert(producer).second) {
-            continue;
-        }
-        std::ranges::copy_if(graph.node(producer).inputs, std::back_inserter(open),
-                             [](ValueId input) { return input.isValid(); });
-    }
-    return nodes;
+    return graph::nodesMaking(m_model->graph(), wanted, [this](ValueId value) {
+        return m_model->isConstant(value) || m_kept.get(value).isValid();
+    });
 }
 
 } // namespace retro::execute

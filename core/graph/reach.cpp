@@ -65,4 +65,21 @@ Reach descendantsOf(const Graph& graph, std::span<const base::ValueId> values, c
     return reach;
 }
 
+std::set<base::NodeId> nodesMaking(const Graph& graph, base::ValueId wanted,
+                                   const std::function<bool(base::ValueId)>& isKnown)
+{
+    std::set<base::NodeId> nodes;
+    std::vector<base::ValueId> open{wanted};
+    while (!open.empty()) {
+        const base::ValueId value = open.back();
+        open.pop_back();
+        const base::NodeId producer = value.isValid() ? graph.value(value).producer : base::NodeId();
+        if (producer.isValid() && !isKnown(value) && nodes.insert(producer).second) {
+            const std::vector<base::ValueId>& operands = graph.node(producer).inputs;
+            open.insert(open.end(), operands.begin(), operands.end());
+        }
+    }
+    return nodes;
+}
+
 } // namespace retro::graph

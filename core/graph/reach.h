@@ -4,6 +4,7 @@
 #include "core/graph/graph.h"
 
 #include <functional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -28,5 +29,10 @@ using PassesNode = std::function<bool(const Node& node)>;
 /// What is computed from the values; they belong to it. A node that does not pass does not.
 [[nodiscard]] Reach descendantsOf(const Graph& graph, std::span<const base::ValueId> values,
                                   const PassesNode& passes = {});
+
+/// The nodes that make a value, up to what is known; ascending ids are an order in which they can run. A value that no
+/// node makes counts as known.
+[[nodiscard]] std::set<base::NodeId> nodesMaking(const Graph& graph, base::ValueId wanted,
+                                                 const std::function<bool(base::ValueId)>& isKnown);
 
 } // namespace retro::graph

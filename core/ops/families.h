@@ -83,9 +83,6 @@ using OperatorFamily = std::initializer_list<OperatorDeclaration>;
     X(kAttentionOperators) \
     X(kRotaryEmbeddingOperators) \
     X(kFusedActivationOperators) \
-    X(kSkipNormalizationOperators) \
-    X(kFusedMatMulOperators) \
-    X(kFusedAttentionOperators) \
     X(kDeformConvolutionOperators) \
     X(kDftOperators) \
     X(kStftOperators) \
@@ -98,8 +95,5 @@ using OperatorFamily = std::initializer_list<OperatorDeclaration>;
 #define RETRO_DECLARED(family) extern const OperatorFamily family;
 RETRO_OPERATOR_FAMILIES(RETRO_DECLARED)
 #undef RETRO_DECLARED
-
-/// Those of functions of quantised values, which follow from a table.
-[[nodiscard]] std::span<const OperatorDeclaration> quantisedFunctionDeclarations();
 
 } // namespace retro::ops

@@ -27,8 +27,6 @@ std::vector<OperatorDeclaration> gather()
     for (const OperatorFamily* family : {RETRO_OPERATOR_FAMILIES(RETRO_ADDRESS)}) {
         all.insert(all.end(), family->begin(), family->end());
     }
-    const std::span<const OperatorDeclaration> quantised = quantisedFunctionDeclarations();
-    all.insert(all.end(), quantised.begin(), quantised.end());
     std::sort(all.begin(), all.end(), [](const OperatorDeclaration& a, const OperatorDeclaration& b) {
         return std::tie(a.domain, a.op, a.sinceOpset) < std::tie(b.domain, b.op, b.sinceOpset);
     });

@@ -54,8 +54,8 @@ constexpr std::array<std::string_view, 20> kInOrder{
     "Cast",    "CastLike", "Ceil",     "Clip",     "Expand", "DequantizeLinear", "Dropout", "FakeQuantize",
     "Flatten", "Floor",    "Identity", "IntQuant", "Quant",  "QuantizeLinear",   "Relu",    "Reshape",
     "Round",   "Squeeze",  "Trunc",    "Unsqueeze"};
-constexpr std::array<std::string_view, 8> kElsewhere{
-    "ArrayFeatureExtractor", "Gather", "GatherElements", "GatherND", "Slice", "Split", "TopK", "Transpose"};
+constexpr std::array<std::string_view, 7> kElsewhere{"Gather", "GatherElements", "GatherND", "Slice",
+                                                     "Split",  "TopK",           "Transpose"};
 
 bool isAmong(std::span<const std::string_view> names, std::string_view name)
 {

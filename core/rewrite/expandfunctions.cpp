@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/fused/standardactivation.h"
 #include "core/ops/registry.h"
 #include "core/rewrite/body/functionbody.h"
 #include "core/rewrite/passes.h"
@@ -29,9 +28,6 @@ public:
     [[nodiscard]] std::optional<RewriteStep> expand(NodeId id)
     {
         const Node node = m_draft.node(id);
-        if (std::optional<Node> standard = ops::standardActivation(node)) {
-            return rename(id, node, *std::move(standard));
-        }
         const ops::OperatorDeclaration* known = ops::find(node.domain, node.op, node.opset);
         if (known == nullptr || known->structure.find("composed") == std::string_view::npos) {
             return std::nullopt;
@@ -52,17 +48,6 @@ public:
     }
 
 private:
-    /// One node of the standard in the place of the node, under its name.
-    RewriteStep rename(NodeId id, const Node& node, Node standard)
-    {
-        RewriteStep step;
-        step.rewrite = "expand functions";
-        step.text = fmt::format("{} ({}) → {}", node.name, node.op, standard.op);
-        step.removed = step.added = {node.name};
-        m_draft.replaceNode(id, std::move(standard));
-        return step;
-    }
-
     static RewriteStep note(std::string text) { return {"expand functions", std::move(text), {}, {}, true}; }
 
     static bool holdsBack(const graph::Graph& body)

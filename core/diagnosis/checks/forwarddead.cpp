@@ -49,7 +49,7 @@ bool isRectifier(const Facts& facts, const graph::Node& node)
 /// Smooth ones: far below 0 they hand on next to nothing.
 bool isSmoothRectifier(const graph::Node& node)
 {
-    static constexpr std::array<std::string_view, 5> kNames{"Gelu", "FastGelu", "QuickGelu", "Swish", "Mish"};
+    static constexpr std::array<std::string_view, 3> kNames{"Gelu", "Swish", "Mish"};
     return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
 }
 

@@ -28,13 +28,9 @@ struct ScaledBy
     std::string_view op;
     std::size_t slot;
 };
-constexpr std::array kScaled{ScaledBy{"LayerNormalization", 1},
-                             ScaledBy{"GroupNormalization", 1},
-                             ScaledBy{"InstanceNormalization", 1},
-                             ScaledBy{"RMSNormalization", 1},
-                             ScaledBy{"SimplifiedLayerNormalization", 1},
-                             ScaledBy{"SkipLayerNormalization", 2},
-                             ScaledBy{"SkipSimplifiedLayerNormalization", 2}};
+constexpr std::array kScaled{ScaledBy{"LayerNormalization", 1}, ScaledBy{"GroupNormalization", 1},
+                             ScaledBy{"InstanceNormalization", 1}, ScaledBy{"RMSNormalization", 1},
+                             ScaledBy{"SimplifiedLayerNormalization", 1}};
 
 /// True for (x − mean)/√(variance + ε) that a file writes out: a division by a root.
 bool isNormalised(const graph::Graph& graph, ValueId value)

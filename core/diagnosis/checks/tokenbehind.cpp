@@ -58,8 +58,7 @@ std::string causalMark(const Facts& facts)
 {
     for (std::size_t i = 0; i < facts.graph().nodeCount(); ++i) {
         const graph::Node& node = facts.graph().node(NodeId(i));
-        if (node.op == "Trilu" || node.op == "GroupQueryAttention" || graph::isSet(node, "unidirectional") ||
-            graph::isSet(node, "is_causal")) {
+        if (node.op == "Trilu" || graph::isSet(node, "is_causal")) {
             return node.name;
         }
         const Tensor weights = node.op == "Softmax" ? facts.value(node.outputs.front()) : Tensor();

@@ -180,8 +180,8 @@ private:
         if (isInOrder && tensor::isFloating(m_model.typeOf(part.value).dtype)) {
             return ScorePart{first, part.element, part.factor};
         }
-        const bool picks = (node.op == "Gather" || node.op == "ArrayFeatureExtractor") && isRow(first);
-        if (picks && m_model.isConstant(node.inputs[1]) && sizeOf(node.inputs[1]) == sizeOf(part.value)) {
+        if (node.op == "Gather" && isRow(first) && m_model.isConstant(node.inputs[1]) &&
+            sizeOf(node.inputs[1]) == sizeOf(part.value)) {
             const auto at = static_cast<std::int64_t>(m_model.constant(node.inputs[1]).at(part.element));
             return ScorePart{first, at < 0 ? at + sizeOf(first) : at, part.factor};
         }

@@ -23,10 +23,7 @@ constexpr std::array<std::string_view, 9> kMakers{"Acos", "Acosh", "Asin", "Atan
 /// Functions that are known by their reverse rule, of places.
 constexpr std::array<std::string_view, 3> kOfPlaces{"Max", "Min", "Pow"};
 
-bool isChoice(const Node& node)
-{
-    return (node.op == "Where" && node.domain.empty()) || (node.op == "Imputer" && node.domain == "ai.onnx.ml");
-}
+bool isChoice(const Node& node) { return node.op == "Where" && node.domain.empty(); }
 
 bool makesWrong(const execute::BoundModel& model, const Node& node)
 {

@@ -138,7 +138,7 @@ private:
         if (node.op == "OneHot" && slot == 0) {
             return Range(0, std::max<std::int64_t>(numberOf(graph, node, 1).value_or(kMostDrawn) - 1, 0));
         }
-        return node.op == "EmbedLayerNormalization" ? std::optional(embedded(graph, node, slot)) : std::nullopt;
+        return std::nullopt;
     }
 
     /// The value of a nested graph that a captured operand is there.
@@ -165,17 +165,6 @@ private:
             range = output.isValid() ? both(range, of(graph, output, steps)) : range;
         }
         return range;
-    }
-
-    static Range embedded(const Graph& graph, const Node& node, std::uint32_t slot)
-    {
-        constexpr std::array<std::pair<std::uint32_t, std::size_t>, 3> kTables{{{0, 2}, {1, 4}, {7, 3}}};
-        for (const auto& [ids, table] : kTables) {
-            if (slot == ids) {
-                return rowsOf(graph, node, table, 0);
-            }
-        }
-        return kAnything;
     }
 
     /// x + c and x − c: what the result may be, moved back. 1 − x is a mask that is turned over.

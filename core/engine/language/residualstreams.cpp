@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/language/residualstreams.h"
 #include "core/graph/attributes.h"
+#include "core/graph/walkback.h"
 
 #include <algorithm>
 #include <array>
@@ -98,7 +99,7 @@ private:
         if (node.outputs.empty() || !node.outputs.front().isValid() || !m_model.isTracked(node.outputs.front())) {
             return std::nullopt;
         }
-        const bool isAttention = node.op == "Attention" && (node.domain.empty() || node.domain == "com.microsoft");
+        const bool isAttention = node.op == "Attention" && node.domain.empty();
         const bool isMixing = kindOf(id) == StructureKind::Bilinear && comesFromSoftmax(node.inputs.front());
         const std::size_t rank = shapeOf(node.outputs.front()).size();
         if ((!isAttention && !isMixing) || (rank != 3 && rank != 4)) {
@@ -108,7 +109,8 @@ private:
             return std::nullopt;
         }
         const bool isByHead = rank == 4 || isMixing;
-        const std::int64_t heads = rank == 4 ? shapeOf(node.outputs.front())[1] : headsOf(node);
+        const std::int64_t heads =
+            rank == 4 ? shapeOf(node.outputs.front())[1] : graph::intAttribute(node, "q_num_heads", 1);
         return FoundAttention{id, {node.outputs.front(), std::max<std::int64_t>(heads, 1), isByHead}};
     }
 
@@ -150,16 +152,6 @@ private:
         return values;
     }
 
-    static std::int64_t headsOf(const graph::Node& node)
-    {
-        for (const char* const name : {"q_num_heads", "num_heads"}) {
-            if (const auto* heads = graph::attributeOf<std::int64_t>(node, name)) {
-                return *heads;
-            }
-        }
-        return 1;
-    }
-
     /// Through what may stand between the probabilities and the product with the values.
     [[nodiscard]] bool comesFromSoftmax(ValueId value) const
     {
@@ -190,20 +182,10 @@ private:
     [[nodiscard]] Marks above(NodeId from) const
     {
         Marks marks(m_graph.valueCount(), 0);
-        std::vector<NodeId> open{from};
-        while (!open.empty()) {
-            const NodeId node = open.back();
-            open.pop_back();
-            for (const ValueId operand : m_graph.node(node).inputs) {
-                if (!operand.isValid() || !m_model.isTracked(operand) || marks[operand.index()] != 0) {
-                    continue;
-                }
-                marks[operand.index()] = 1;
-                if (const auto producer = producerOf(operand)) {
-                    open.push_back(*producer);
-                }
-            }
-        }
+        graph::walkBack(m_graph, resultOf(from), [&](ValueId value) {
+            marks[value.index()] = value != resultOf(from) && m_model.isTracked(value) ? 1 : 0;
+            return m_model.isTracked(value) ? graph::Walk::GoOn : graph::Walk::Turn;
+        });
         return marks;
     }
 

@@ -2,6 +2,7 @@
 #include "core/engine/model/runnablepart.h"
 
 #include "core/engine/model/changedgraph.h"
+#include "core/graph/reach.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
@@ -154,18 +155,7 @@ base::Result<std::shared_ptr<const Graph>> partFor(const Graph& graph, const std
 {
     GraphChanges changes;
     changes.outputs = values;
-    changes.keptNodes.emplace(graph.nodeCount(), false);
-    std::vector<ValueId> open = values;
-    while (!open.empty()) {
-        const NodeId node = graph.value(open.back()).producer;
-        open.pop_back();
-        if (!node.isValid() || (*changes.keptNodes)[node.index()]) {
-            continue;
-        }
-        (*changes.keptNodes)[node.index()] = true;
-        std::ranges::copy_if(graph.node(node).inputs, std::back_inserter(open),
-                             [](ValueId operand) { return operand.isValid(); });
-    }
+    changes.keptNodes = graph::ancestorsOf(graph, values).nodes;
     return changedGraph(graph, changes);
 }
 

@@ -142,9 +142,8 @@ OperandRows RowNeeds::broadcast(const Node& node, std::size_t axis) const
 
 bool RowNeeds::isNormOfRows(const Node& node, std::size_t rank)
 {
-    constexpr std::array<std::string_view, 5> kNorms{"RMSNormalization", "SimplifiedLayerNormalization",
-                                                     "LayerNormalization", "SkipSimplifiedLayerNormalization",
-                                                     "SkipLayerNormalization"};
+    constexpr std::array<std::string_view, 3> kNorms{"RMSNormalization", "SimplifiedLayerNormalization",
+                                                     "LayerNormalization"};
     const std::int64_t axis = graph::intAttribute(node, "axis", -1);
     return std::ranges::count(kNorms, node.op) == 1 && (axis == -1 || axis + 1 == static_cast<std::int64_t>(rank));
 }
@@ -184,9 +183,7 @@ std::optional<OperandRows> RowNeeds::byName(const Node& node, std::size_t axis) 
     constexpr std::array<std::string_view, 14> kPlain{
         "Neg",   "And",  "Cast",        "Equal", "Greater", "GreaterOrEqual", "Identity",
         "IsNaN", "Less", "LessOrEqual", "Not",   "Or",      "PassThrough",    "Where"};
-    constexpr std::array<std::string_view, 2> kNorms{"SkipSimplifiedLayerNormalization", "SkipLayerNormalization"};
-    const std::size_t rank = shapeOf(node.outputs[0]).size();
-    if (std::ranges::count(kPlain, node.op) == 1 || (std::ranges::count(kNorms, node.op) == 1 && axis + 1 < rank)) {
+    if (std::ranges::count(kPlain, node.op) == 1) {
         return broadcast(node, axis);
     }
     if (node.op == "Transpose") {

@@ -163,11 +163,6 @@ std::string expertProduct(FunctionWriter& body, const ExpertSetting& setting, st
     return body.addOf("retrograde", "ExpertProduct", operands, std::move(attributes), 1, 1).front();
 }
 
-std::string swish(FunctionWriter& body, const std::string& x, double alpha)
-{
-    return body.addOf("com.microsoft", "QuickGelu", {x}, {{"alpha", alpha}}, 1, 1).front();
-}
-
 /// G·σ(α·G)·(L + β), G and L kept inside the limit.
 std::string gated(FunctionWriter& body, const ExpertSetting& setting, std::string g, std::string l)
 {
@@ -209,7 +204,7 @@ std::string hiddenLayer(FunctionWriter& body, const ExpertSetting& setting, std:
     if (setting.activation == "relu") {
         made = body.add("Relu", {first});
     } else if (setting.activation == "gelu") {
-        made = body.addOf("com.microsoft", "FastGelu", {first}, {}, 1, 1).front();
+        made = geluByTanh(body, first);
     } else if (setting.activation == "silu") {
         made = swish(body, first, 1);
     }

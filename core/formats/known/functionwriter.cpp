@@ -280,6 +280,16 @@ std::string FunctionWriter::textList(const std::vector<std::string>& values)
     return node.name();
 }
 
+std::string FunctionWriter::dequantised(std::size_t slot, std::size_t scale, std::size_t zeroPoint,
+                                        graph::Attributes attributes)
+{
+    Names operands{operand(slot), operand(scale)};
+    if (isGiven(zeroPoint)) {
+        operands.push_back(operand(zeroPoint));
+    }
+    return add("DequantizeLinear", operands, std::move(attributes));
+}
+
 void FunctionWriter::output(std::size_t k, const std::string& value) { m_outputs[k] = value; }
 
 base::Result<FunctionProto> FunctionWriter::finish() &&

@@ -79,6 +79,9 @@ public:
     /// A number of operand 0's floating type; float32 when that is not known.
     std::string numberLikeOperand(double value);
     std::string textList(const std::vector<std::string>& values);
+    /// Floats of a quantised operand; the zero point need not be given.
+    std::string dequantised(std::size_t slot, std::size_t scale, std::size_t zeroPoint,
+                            graph::Attributes attributes = {});
 
     /// Output `k` of the call is `value`.
     void output(std::size_t k, const std::string& value);

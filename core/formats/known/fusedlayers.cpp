@@ -178,12 +178,17 @@ struct ProductSide
     [[nodiscard]] bool isPlain() const { return !isSwapped && !isBatchMoved; }
 };
 
-/// Order of the axes; empty when the rank is not known or too small.
-Axes orderOf(const FunctionWriter& body, const ProductSide& side)
+/// The operand in the order in which it is read; by Einsum, whatever its axes are, where their number is not known.
+std::string turned(FunctionWriter& body, const ProductSide& side, const std::string& operand)
 {
+    if (side.isPlain()) {
+        return operand;
+    }
     const std::size_t rank = body.rank(side.slot).value_or(0);
     if (rank < (side.isBatchMoved ? 3U : 2U)) {
-        return {};
+        const std::string axes = side.isBatchMoved ? "i...jk" : "...jk";
+        const std::string order = side.isBatchMoved ? (side.isSwapped ? "...jki" : "...jik") : "...kj";
+        return body.add("Einsum", {operand}, {{"equation", fmt::format("{}->{}", axes, order)}});
     }
     Axes order(rank);
     std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -193,10 +198,10 @@ Axes orderOf(const FunctionWriter& body, const ProductSide& side)
     if (side.isSwapped) {
         std::swap(order[rank - 1], order[rank - 2]);
     }
-    return order;
+    return body.add("Transpose", {operand}, {{"perm", order}});
 }
 
-/// Transposes, MatMul, and the factor. A product whose operands have an unknown number of axes stays a node.
+/// Transposes, MatMul, and the factor.
 ///
 /// Before constant weights the factor stands at operand 0: ONNX Runtime's optimiser takes it from there, also the last
 /// factor of an activation that is written out (½ of Gelu), which is known again only where the factor is.
@@ -208,15 +213,11 @@ Written writeFusedProduct(FunctionWriter& body)
     for (const ProductSide& side :
          {ProductSide{0, body.integer("transA", 0) != 0, body.integer("transBatchA", 0) != 0},
           ProductSide{1, body.integer("transB", 0) != 0, body.integer("transBatchB", 0) != 0}}) {
-        const Axes order = side.isPlain() ? Axes() : orderOf(body, side);
-        if (!side.isPlain() && order.empty()) {
-            return false;
-        }
         std::string operand = body.operand(side.slot);
         if (side.slot == 0 && isFactorFirst) {
             operand = body.add("Mul", {operand, body.numberLikeOperand(alpha)});
         }
-        operands.push_back(side.isPlain() ? operand : body.add("Transpose", {operand}, {{"perm", order}}));
+        operands.push_back(turned(body, side, operand));
     }
     std::string y = body.add("MatMul", operands);
     if (alpha != 1 && !isFactorFirst) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ONNX Runtime's optimiser joins in transformers: biased activations, normalisations of sums, embeddings.
+// What ONNX Runtime's optimiser joins in transformers: biased activations, normalisations of sums, embeddings; SwiGLU
+// of the standard.
 #include "core/formats/known/channelslast.h"
 #include "core/formats/known/knownfunctions.h"
 
@@ -13,30 +14,34 @@ using base::inputError;
 namespace
 {
 
-/// An activation of com.microsoft, which models of every version can hold.
-std::string ownActivation(FunctionWriter& body, const char* op, const std::string& x, graph::Attributes attributes = {})
-{
-    return body.addOf("com.microsoft", op, {x}, std::move(attributes), 0, 1).front();
-}
-
 std::string withOperand(FunctionWriter& body, const std::string& x, std::size_t slot)
 {
     return body.isGiven(slot) ? body.add("Add", {x, body.operand(slot)}) : x;
 }
 
-Written writeBiasGelu(FunctionWriter& body)
+/// Of operand 0 and, where it is given, the bias.
+Written writeGelu(FunctionWriter& body)
 {
-    body.output(0, ownActivation(body, "Gelu", withOperand(body, body.operand(0), 1)));
+    body.output(0, body.add("Gelu", {withOperand(body, body.operand(0), 1)}));
     return true;
 }
 
-/// Without a bias it is an operator of one function.
 Written writeFastGelu(FunctionWriter& body)
 {
-    if (!body.isGiven(1)) {
-        return false;
-    }
-    body.output(0, ownActivation(body, "FastGelu", withOperand(body, body.operand(0), 1)));
+    body.output(0, geluByTanh(body, withOperand(body, body.operand(0), 1)));
+    return true;
+}
+
+Written writeQuickGelu(FunctionWriter& body)
+{
+    body.output(0, swish(body, body.operand(0), body.number("alpha", 1.702)));
+    return true;
+}
+
+/// a·σ(αa)·b of two operands of one shape.
+Written writeSwiGlu(FunctionWriter& body)
+{
+    body.output(0, body.add("Mul", {swish(body, body.operand(0), body.number("alpha", 1)), body.operand(1)}));
     return true;
 }
 
@@ -250,7 +255,7 @@ std::string groupNormalised(FunctionWriter& body, const std::string& x, bool isL
     std::string y = body.add("GroupNormalization", {first, body.operand(1), body.operand(2)},
                              {{"num_groups", body.integer("groups", 0)}, {"epsilon", body.number("epsilon", 1e-5)}});
     if (body.integer("activation", 0) != 0) {
-        y = ownActivation(body, "QuickGelu", y, {{"alpha", 1.0}});
+        y = swish(body, y, 1);
     }
     return isLast ? body.add("Transpose", {y}, {{"perm", channelsLast(4)}}) : y;
 }
@@ -271,17 +276,31 @@ Written writeSkipGroupNorm(FunctionWriter& body)
 
 } // namespace
 
+std::string swish(FunctionWriter& body, const std::string& x, double alpha)
+{
+    constexpr std::int64_t kSinceOpset = 24;
+    return body.add("Swish", {x}, {{"alpha", alpha}}, kSinceOpset);
+}
+
+std::string geluByTanh(FunctionWriter& body, const std::string& x)
+{
+    return body.add("Gelu", {x}, {{"approximate", std::string("tanh")}});
+}
+
 const FunctionFamily kFusedTransformerFunctions{
-    {"com.microsoft", "BiasGelu", "Add, Gelu", writeBiasGelu},
-    {"com.microsoft", "FastGelu", "Add, FastGelu", writeFastGelu},
+    {"", "SwiGLU", "Swish, Mul", writeSwiGlu},
+    {"com.microsoft", "Gelu", "Gelu", writeGelu},
+    {"com.microsoft", "BiasGelu", "Add, Gelu", writeGelu},
+    {"com.microsoft", "FastGelu", "Add, Gelu", writeFastGelu},
+    {"com.microsoft", "QuickGelu", "Swish", writeQuickGelu},
     {"com.microsoft", "SkipLayerNormalization", "Add, LayerNormalization", writeSkipLayerNormalization},
     {"com.microsoft", "SkipSimplifiedLayerNormalization", "Add, SimplifiedLayerNormalization", writeSkipSimplified},
     {"com.microsoft", "EmbedLayerNormalization", "Gather, Add, LayerNormalization", writeEmbedLayerNormalization},
     {"com.microsoft", "BiasSoftmax", "Add, Softmax", writeBiasSoftmax},
     {"com.microsoft", "BiasAdd", "Add", writeBiasAdd},
     {"com.microsoft", "BiasDropout", "Add", writeBiasDropout},
-    {"com.microsoft", "GroupNorm", "Transpose, GroupNormalization, QuickGelu, Transpose", writeGroupNorm},
-    {"com.microsoft", "SkipGroupNorm", "Add, Transpose, GroupNormalization, QuickGelu, Transpose", writeSkipGroupNorm},
+    {"com.microsoft", "GroupNorm", "Transpose, GroupNormalization, Swish, Transpose", writeGroupNorm},
+    {"com.microsoft", "SkipGroupNorm", "Add, Transpose, GroupNormalization, Swish, Transpose", writeSkipGroupNorm},
 };
 
 } // namespace retro::formats

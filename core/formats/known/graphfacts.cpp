@@ -21,7 +21,7 @@ namespace
 using Count = std::optional<std::size_t>;
 
 /// Results have as many axes as operand 0.
-constexpr std::array<std::string_view, 55> kSameRank{
+constexpr std::array<std::string_view, 64> kSameRank{
     "Identity",
     "Cast",
     "Relu",
@@ -77,12 +77,22 @@ constexpr std::array<std::string_view, 55> kSameRank{
     "Resize",
     "Upsample",
     "ScatterND",
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "DynamicQuantizeLinear",
+    "QLinearConv",
+    "QLinearLeakyRelu",
+    "QLinearSigmoid",
+    "QLinearSoftmax",
+    "QLinearAveragePool",
+    "QLinearGlobalAveragePool",
 };
 
 /// Operands are broadcast to each other.
-constexpr std::array<std::string_view, 18> kBroadcasts{
-    "Add", "Sub", "Mul",   "Div",     "Pow",  "Where", "Max",  "Min",         "Sum",
-    "And", "Or",  "Equal", "Greater", "Less", "Mod",   "Mean", "LessOrEqual", "GreaterOrEqual"};
+constexpr std::array<std::string_view, 20> kBroadcasts{
+    "Add",        "Sub",       "Mul",   "Div",     "Pow",  "Where", "Max",  "Min",         "Sum",
+    "And",        "Or",        "Equal", "Greater", "Less", "Mod",   "Mean", "LessOrEqual", "GreaterOrEqual",
+    "QLinearAdd", "QLinearMul"};
 
 /// Results are bool.
 constexpr std::array<std::string_view, 11> kTruths{"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And",

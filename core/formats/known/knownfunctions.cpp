@@ -24,8 +24,9 @@ namespace
 std::vector<KnownFunction> gatherFunctions()
 {
     std::vector<KnownFunction> all;
-    for (const FunctionFamily* family : {&kFusedLayerFunctions, &kFusedTransformerFunctions, &kAttentionFunctions,
-                                         &kExpertFunctions, &kMachineLearningFunctions, &kClassifierFunctions}) {
+    for (const FunctionFamily* family :
+         {&kFusedLayerFunctions, &kFusedTransformerFunctions, &kAttentionFunctions, &kGroupAttentionFunctions,
+          &kExpertFunctions, &kQuantisedFunctions, &kMachineLearningFunctions, &kClassifierFunctions}) {
         all.insert(all.end(), family->begin(), family->end());
     }
     std::sort(all.begin(), all.end(), [](const KnownFunction& a, const KnownFunction& b) {
@@ -46,9 +47,9 @@ const KnownFunction* findFunction(std::string_view domain, std::string_view op)
 
 /// Operands, outputs and attributes are those of a version of the operator (the file may have any), and texts are
 /// texts.
-Result<void> checkCall(const NodeProto& call, const graph::Attributes& attributes)
+Result<void> checkCall(const NodeProto& call, const graph::Attributes& attributes, std::int64_t opset)
 {
-    constexpr std::int64_t kNewest = 5; // of ai.onnx.ml; com.microsoft has one
+    const std::int64_t newest = call.domain().empty() ? opset : 5; // of ai.onnx.ml; com.microsoft has one
     graph::Node node;
     node.op = call.op_type();
     node.domain = call.domain();
@@ -58,7 +59,7 @@ Result<void> checkCall(const NodeProto& call, const graph::Attributes& attribute
     }
     node.outputs.assign(static_cast<std::size_t>(call.output_size()), graph::ValueId(std::size_t{0}));
     std::optional<std::string> fault;
-    for (node.opset = kNewest; node.opset > 0; --node.opset) {
+    for (node.opset = newest; node.opset > 0; --node.opset) {
         std::optional<std::string> other = ops::schemaFault(node);
         if (!other) {
             fault.reset();
@@ -96,7 +97,7 @@ Result<std::optional<FunctionProto>> knownFunction(const NodeProto& call, const 
         return std::optional<FunctionProto>();
     }
     RETRO_TRY(graph::Attributes attributes, readAttributes(call, {}));
-    RETRO_CHECK(checkCall(call, attributes));
+    RETRO_CHECK(checkCall(call, attributes, facts.opset()));
     FunctionWriter writer(call, std::move(attributes), facts);
     RETRO_TRY(const bool isWritten, function->write(writer));
     if (!isWritten) {

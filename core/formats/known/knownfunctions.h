@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,12 +36,18 @@ struct KnownFunction
 [[nodiscard]] base::Result<std::optional<onnxschema::FunctionProto>> knownFunction(const onnxschema::NodeProto& call,
                                                                                    const GraphFacts& facts);
 
+/// x·σ(αx), and Gelu by tanh, of the standard.
+[[nodiscard]] std::string swish(FunctionWriter& body, const std::string& x, double alpha);
+[[nodiscard]] std::string geluByTanh(FunctionWriter& body, const std::string& x);
+
 /// The functions by family.
 using FunctionFamily = std::initializer_list<KnownFunction>;
 extern const FunctionFamily kFusedLayerFunctions;
 extern const FunctionFamily kFusedTransformerFunctions;
 extern const FunctionFamily kAttentionFunctions;
+extern const FunctionFamily kGroupAttentionFunctions;
 extern const FunctionFamily kExpertFunctions;
+extern const FunctionFamily kQuantisedFunctions;
 extern const FunctionFamily kMachineLearningFunctions;
 extern const FunctionFamily kClassifierFunctions;
 

@@ -337,10 +337,9 @@ Composite attnLrp(ParameterReader& reader)
 }
 
 // Gates from the surest to the least sure: of two activations, the bounded one gates the other.
-const std::array<std::vector<std::string>, 2> kGates{std::vector<std::string>{"Sigmoid", "HardSigmoid", "Softmax"},
-                                                     std::vector<std::string>{"Swish", "Silu", "Gelu", "FastGelu",
-                                                                              "QuickGelu", "Relu", "HardSwish", "Mish",
-                                                                              "Elu", "Tanh", "Softplus"}};
+const std::array<std::vector<std::string>, 2> kGates{
+    std::vector<std::string>{"Sigmoid", "HardSigmoid", "Softmax"},
+    std::vector<std::string>{"Swish", "Silu", "Gelu", "Relu", "HardSwish", "Mish", "Elu", "Tanh", "Softplus"}};
 
 CompositeEntry detachedOperand(StructureKind structure, std::size_t operand, std::vector<std::string> from,
                                const Stabiliser& stabiliser)
@@ -487,11 +486,10 @@ bool predictsTokens(const BoundModel& model)
 /// for.
 bool looksCausal(const graph::Graph& graph)
 {
-    static constexpr std::array<std::string_view, 6> kSigns{"GroupQueryAttention", "Greater", "GreaterOrEqual", "Less",
-                                                            "LessOrEqual",         "Trilu"};
+    static constexpr std::array<std::string_view, 5> kSigns{"Greater", "GreaterOrEqual", "Less", "LessOrEqual",
+                                                            "Trilu"};
     return std::ranges::any_of(graph.nodes(), [](const graph::Node& node) {
-        return graph::isSet(node, "is_causal") || graph::isSet(node, "unidirectional") ||
-               std::ranges::find(kSigns, node.op) != kSigns.end();
+        return graph::isSet(node, "is_causal") || std::ranges::find(kSigns, node.op) != kSigns.end();
     });
 }
 

@@ -5,8 +5,8 @@
 #include "core/ops/bind/windows.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
-#include "core/ops/reference/matrix.h"
 #include "core/ops/reference/window.h"
+#include "core/ops/registry.h"
 
 #include <fmt/format.h>
 
@@ -200,7 +200,6 @@ void DeformSampler::addBack(const DeformData<T>& data, std::int64_t n, const T* 
     });
 }
 
-using reference::MatrixView;
 using tensor::Shape;
 
 struct DeformSlot
@@ -208,135 +207,8 @@ struct DeformSlot
     enum : std::size_t { kImage, kWeight, kOffset, kBias, kMask };
 };
 
-/// Convolution whose taps read where offsets (operand 2) move them, each weighted by a mask (operand 4).
-class DeformConvolution final : public Operator<Composed>
-{
-public:
-    DeformConvolution(TensorType output, const DeformGrid& grid, std::int64_t groups, std::vector<Shape> operands)
-        : Operator(std::move(output)), m_grid(grid), m_sampler(grid), m_groups(groups),
-          m_filters(operands[DeformSlot::kWeight][0] / groups), m_operands(std::move(operands))
-    {}
-
-    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
-    {
-        const std::vector<Tensor> own = contiguousSlots(operands, 5);
-        const Tensor z = filled(m_outputTypes[0].dtype, m_outputTypes[0].shape, [&](auto* out) {
-            for (std::int64_t n = 0; n < m_grid.batch; ++n) {
-                multiplyGroups(own, columnsOf(own, n, out), n, out);
-            }
-        });
-        return {
-            own[DeformSlot::kBias].isValid()
-                ? algebra::addBroadcast(z, own[DeformSlot::kBias].reshaped({1, own[DeformSlot::kBias].size(), 1, 1}))
-                : z};
-    }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
-    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
-                                  std::size_t slot) const override
-    {
-        const Tensor gradient = s[0].contiguous();
-        if (slot == DeformSlot::kBias) {
-            const std::int64_t channels = gradient.shape()[1];
-            return algebra::reduceTo(gradient, {1, channels, 1, 1}).contiguous().reshaped({channels});
-        }
-        const std::vector<Tensor> own = contiguousSlots(operands, 5);
-        return slot == DeformSlot::kWeight ? weightGradient(gradient, own) : sampleGradient(gradient, own, slot);
-    }
-    [[nodiscard]] double flops() const override
-    {
-        return 2.0 * static_cast<double>(m_grid.batch * m_filters) * static_cast<double>(m_grid.columnCount());
-    }
-
-private:
-    [[nodiscard]] Tensor weightGradient(const Tensor& gradient, const std::vector<Tensor>& own) const
-    {
-        return accumulated(gradient.dtype(), m_operands[DeformSlot::kWeight], [&](auto* r) {
-            for (std::int64_t n = 0; n < m_grid.batch; ++n) {
-                addWeights(columnsOf(own, n, r), elements(gradient, r), n, r);
-            }
-        });
-    }
-
-    /// By the image, the mask or the offsets.
-    [[nodiscard]] Tensor sampleGradient(const Tensor& gradient, const std::vector<Tensor>& own, std::size_t slot) const
-    {
-        const DeformOperand other = slot == DeformSlot::kMask ? DeformOperand::Mask : DeformOperand::Offsets;
-        const DeformOperand by = slot == DeformSlot::kImage ? DeformOperand::Image : other;
-        return accumulated(gradient.dtype(), m_operands[slot], [&](auto* r) {
-            for (std::int64_t n = 0; n < m_grid.batch; ++n) {
-                const auto columns = columnGradient(own, elements(gradient, r), n);
-                m_sampler.addBack(dataOf(own, r), n, columns.data(), by, r);
-            }
-        });
-    }
-
-    /// Rows of the column matrix of one group.
-    [[nodiscard]] std::int64_t depth() const { return m_grid.channels / m_groups * m_grid.taps(); }
-
-    template <class T>
-    static DeformData<T> dataOf(const std::vector<Tensor>& operands, const T* like)
-    {
-        return {elements(operands[DeformSlot::kImage], like), elements(operands[DeformSlot::kOffset], like),
-                elements(operands[DeformSlot::kMask], like)};
-    }
-    template <class T>
-    [[nodiscard]] std::vector<T> columnsOf(const std::vector<Tensor>& operands, std::int64_t n, const T* like) const
-    {
-        std::vector<T> columns(static_cast<std::size_t>(m_grid.columnCount()));
-        m_sampler.read(dataOf(operands, like), n, columns.data());
-        return columns;
-    }
-
-    template <class T>
-    void multiplyGroups(const std::vector<Tensor>& operands, const std::vector<T>& columns, std::int64_t n, T* z) const
-    {
-        const std::int64_t windows = m_grid.windows();
-        for (std::int64_t g = 0; g < m_groups; ++g) {
-            const T* weights = elements(operands[DeformSlot::kWeight], z) + g * m_filters * depth();
-            reference::multiply(MatrixView<T>{weights, m_filters, depth(), depth(), 1},
-                                MatrixView<T>{columns.data() + g * depth() * windows, depth(), windows, windows, 1},
-                                z + (n * m_groups + g) * m_filters * windows, windows);
-        }
-    }
-
-    template <class T>
-    void addWeights(const std::vector<T>& columns, const T* gradient, std::int64_t n, T* r) const
-    {
-        const std::int64_t windows = m_grid.windows();
-        std::vector<T> product(static_cast<std::size_t>(m_filters * depth()));
-        for (std::int64_t g = 0; g < m_groups; ++g) {
-            const T* own = gradient + (n * m_groups + g) * m_filters * windows;
-            reference::multiply(MatrixView<T>{own, m_filters, windows, windows, 1},
-                                MatrixView<T>{columns.data() + g * depth() * windows, windows, depth(), 1, windows},
-                                product.data(), depth());
-            for (std::size_t i = 0; i < product.size(); ++i) {
-                r[g * m_filters * depth() + static_cast<std::int64_t>(i)] += product[i];
-            }
-        }
-    }
-
-    template <class T>
-    [[nodiscard]] std::vector<T> columnGradient(const std::vector<Tensor>& operands, const T* gradient,
-                                                std::int64_t n) const
-    {
-        const std::int64_t windows = m_grid.windows();
-        std::vector<T> columns(static_cast<std::size_t>(m_grid.columnCount()));
-        for (std::int64_t g = 0; g < m_groups; ++g) {
-            const T* weights = elements(operands[DeformSlot::kWeight], gradient) + g * m_filters * depth();
-            const T* own = gradient + (n * m_groups + g) * m_filters * windows;
-            reference::multiply(MatrixView<T>{weights, depth(), m_filters, 1, depth()},
-                                MatrixView<T>{own, m_filters, windows, windows, 1},
-                                columns.data() + g * depth() * windows, windows);
-        }
-        return columns;
-    }
-
-    DeformGrid m_grid;
-    DeformSampler m_sampler;
-    std::int64_t m_groups;
-    std::int64_t m_filters;        // per group
-    std::vector<Shape> m_operands; // per slot
-};
+/// Weights of windows as those of windows of one point.
+Shape asPoints(const Shape& weight) { return {weight[0], weight[1] * weight[2] * weight[3], 1, 1}; }
 
 /// What the taps of a deformable convolution read: image (operand 0), offsets (1) and perhaps mask (2) become
 /// batch × channels·taps × windows, the taps of a channel one after the other. Linear in the image with weights that
@@ -387,6 +259,55 @@ private:
     std::vector<Shape> m_operands; // per slot
 };
 
+/// Convolution whose taps read where offsets (operand 2) move them, each weighted by a mask (operand 4): what they
+/// read, then a convolution whose windows are that.
+class DeformConvolution final : public Operator<Composed>
+{
+public:
+    DeformConvolution(TensorType output, DeformSample sample, std::unique_ptr<BoundOperator> layer, Shape weight)
+        : Operator(std::move(output)), m_sample(std::move(sample)), m_layer(std::move(layer)),
+          m_weight(std::move(weight))
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return m_layer->forward(layerOperands(operands));
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        const std::size_t inLayer = slot == DeformSlot::kWeight ? 1 : slot == DeformSlot::kBias ? 2 : 0;
+        const auto& layer = dynamic_cast<const Differentiable&>(m_layer->structure());
+        const Tensor part = layer.pullback(s, layerOperands(operands), {}, inLayer);
+        if (inLayer != 0) {
+            return inLayer == 1 ? part.contiguous().reshaped(m_weight) : part;
+        }
+        const std::size_t inSample = slot == DeformSlot::kImage ? 0 : slot == DeformSlot::kOffset ? 1 : 2;
+        return m_sample.pullback({&part, 1}, sampleOperands(operands), {}, inSample);
+    }
+    [[nodiscard]] double flops() const override { return m_layer->flops(); }
+
+private:
+    static std::vector<Tensor> sampleOperands(std::span<const Tensor> operands)
+    {
+        const bool hasMask = operands.size() > DeformSlot::kMask;
+        return {operands[DeformSlot::kImage], operands[DeformSlot::kOffset],
+                hasMask ? operands[DeformSlot::kMask] : Tensor()};
+    }
+    [[nodiscard]] std::vector<Tensor> layerOperands(std::span<const Tensor> operands) const
+    {
+        const Tensor weight = operands[DeformSlot::kWeight].contiguous();
+        const bool hasBias = operands.size() > DeformSlot::kBias;
+        return {m_sample.forward(sampleOperands(operands))[0], weight.reshaped(asPoints(m_weight)),
+                hasBias ? operands[DeformSlot::kBias] : Tensor()};
+    }
+
+    DeformSample m_sample;
+    std::unique_ptr<BoundOperator> m_layer;
+    Shape m_weight;
+};
+
 base::Result<DeformGrid> gridOf(const BindContext& context, const std::vector<std::int64_t>& kernel)
 {
     const Shape& x = firstType(context).shape;
@@ -409,13 +330,20 @@ base::Result<void> expectShape(const BindContext& context, std::size_t slot, con
     return {};
 }
 
-/// Offsets and mask fit the grid.
-base::Result<void> expectMoves(const BindContext& context, const DeformGrid& grid, std::size_t offsets,
-                               std::size_t mask)
+/// What the taps read of operand 0, where offsets and mask fit the grid.
+base::Result<DeformSample> sampleOf(const BindContext& context, const DeformGrid& grid, std::size_t offsets,
+                                    std::size_t mask)
 {
-    const std::int64_t lines = grid.offsetGroups * grid.taps();
-    RETRO_CHECK(expectShape(context, offsets, Shape{grid.batch, 2 * lines, grid.rows.windows, grid.columns.windows}));
-    return expectShape(context, mask, Shape{grid.batch, lines, grid.rows.windows, grid.columns.windows});
+    const auto lines = [&grid](std::int64_t count) {
+        return Shape{grid.batch, count, grid.rows.windows, grid.columns.windows};
+    };
+    const std::int64_t moved = grid.offsetGroups * grid.taps();
+    RETRO_CHECK(expectShape(context, offsets, lines(2 * moved)));
+    RETRO_CHECK(expectShape(context, mask, lines(moved)));
+    Shape output = lines(grid.channels * grid.taps());
+    RETRO_CHECK(expectSize(context, output));
+    const tensor::DType type = firstType(context).dtype;
+    return DeformSample({type, std::move(output)}, grid, {firstType(context).shape, lines(2 * moved), lines(moved)});
 }
 
 base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context)
@@ -443,13 +371,22 @@ BoundResult bindDeformConv(const BindContext& context)
     RETRO_CHECK(expect(context, OperandTypes::Floats));
     RETRO_TRY(const std::vector<std::int64_t> kernel, kernelOf(context));
     RETRO_TRY(const DeformGrid grid, gridOf(context, kernel));
-    const std::int64_t filters = context.operandTypes[DeformSlot::kWeight].shape[0];
-    RETRO_CHECK(expectMoves(context, grid, DeformSlot::kOffset, DeformSlot::kMask));
-    RETRO_CHECK(expectShape(context, DeformSlot::kBias, Shape{filters}));
-    Shape output{grid.batch, filters, grid.rows.windows, grid.columns.windows};
-    RETRO_CHECK(expectSize(context, output));
-    return bound<DeformConvolution>(TensorType{firstType(context).dtype, std::move(output)}, grid,
-                                    context.intAttribute("group", 1), operandShapes(context));
+    const Shape& weight = context.operandTypes[DeformSlot::kWeight].shape;
+    RETRO_CHECK(expectShape(context, DeformSlot::kBias, Shape{weight[0]}));
+    RETRO_TRY(DeformSample sample, sampleOf(context, grid, DeformSlot::kOffset, DeformSlot::kMask));
+    graph::Node node = context.node;
+    node.op = "Conv";
+    node.attributes = {{"group", context.intAttribute("group", 1)}};
+    node.inputs = {context.node.inputs[DeformSlot::kImage], context.node.inputs[DeformSlot::kWeight]};
+    std::vector<TensorType> types{sample.outputTypes()[0], {firstType(context).dtype, asPoints(weight)}};
+    if (context.present(DeformSlot::kBias)) {
+        node.inputs.push_back(context.node.inputs[DeformSlot::kBias]);
+        types.push_back(context.operandTypes[DeformSlot::kBias]);
+    }
+    const std::vector<Tensor> constants(types.size()); // none: the gradient of all operands is asked for
+    RETRO_TRY(auto layer, bind({context.graph, context.id, node, types, constants, context.floatType, context.source}));
+    TensorType output = layer->outputTypes()[0];
+    return bound<DeformConvolution>(std::move(output), std::move(sample), std::move(layer), weight);
 }
 
 BoundResult bindDeformSample(const BindContext& context)
@@ -460,10 +397,8 @@ BoundResult bindDeformSample(const BindContext& context)
         return context.error("an image batch × channels × height × width and a kernel_shape of two are needed");
     }
     RETRO_TRY(const DeformGrid grid, gridOf(context, kernel));
-    RETRO_CHECK(expectMoves(context, grid, 1, 2));
-    Shape output{grid.batch, grid.channels * grid.taps(), grid.rows.windows, grid.columns.windows};
-    RETRO_CHECK(expectSize(context, output));
-    return bound<DeformSample>(TensorType{firstType(context).dtype, std::move(output)}, grid, operandShapes(context));
+    RETRO_TRY(DeformSample sample, sampleOf(context, grid, 1, 2));
+    return bound<DeformSample>(std::move(sample));
 }
 
 } // namespace

@@ -135,7 +135,7 @@ ValueId byHead(BodyBuilder& body, std::size_t slot, const char* name, std::strin
         shape = own;
         return body.operand(slot);
     }
-    const std::int64_t heads = body.intAttribute(headsName, 1);
+    const std::int64_t heads = body.attribute(headsName, std::int64_t{1});
     shape = {own[0], heads, own[1], own[2] / heads};
     return writeSplitHeads(body, name, body.operand(slot), own, heads);
 }
@@ -259,8 +259,8 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
 /// Keys outside the window around the place of each query are not seen.
 void takeWindow(BodyBuilder& body, DotProduct& product)
 {
-    const std::int64_t left = body.intAttribute("left_window_size", -1);
-    const std::int64_t right = body.intAttribute("right_window_size", -1);
+    const std::int64_t left = body.attribute("left_window_size", std::int64_t{-1});
+    const std::int64_t right = body.attribute("right_window_size", std::int64_t{-1});
     if (left < 0 && right < 0) {
         return;
     }
@@ -277,8 +277,8 @@ void takeWindow(BodyBuilder& body, DotProduct& product)
 
 base::Result<FunctionBody> attentionBody(BodyBuilder body)
 {
-    const bool hasWindow =
-        body.intAttribute("left_window_size", -1) >= 0 || body.intAttribute("right_window_size", -1) >= 0;
+    const bool hasWindow = body.attribute("left_window_size", std::int64_t{-1}) >= 0 ||
+                           body.attribute("right_window_size", std::int64_t{-1}) >= 0;
     if (hasWindow && body.isGiven(AttentionSlot::kLengths)) {
         return base::inputError(
             "a window of keys beside nonpad_kv_seqlen is not written out; give a mask in its place");
@@ -291,9 +291,9 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     product.v = withPast(body, product.v, AttentionSlot::kPastValue, "values with past", product.vShape);
     product.past = body.isGiven(AttentionSlot::kPastKey) ? body.shapeOf(AttentionSlot::kPastKey)[2] : 0;
     const auto width = static_cast<double>(std::max<std::int64_t>(product.qShape[3], 1));
-    product.scale = body.floatAttribute("scale", 1 / std::sqrt(width));
-    product.softcap = body.floatAttribute("softcap", 0);
-    product.isCausal = body.intAttribute("is_causal", 0) != 0;
+    product.scale = body.attribute("scale", 1 / std::sqrt(width));
+    product.softcap = body.attribute("softcap", 0.0);
+    product.isCausal = body.attribute("is_causal", std::int64_t{0}) != 0;
     takeMask(body, product);
     takeLengths(body, product);
     takeWindow(body, product);
@@ -304,117 +304,7 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     const std::array scores{made.raw, made.capped, made.biased, made.probabilities};
     body.output(1, product.k);
     body.output(2, product.v);
-    body.output(3, scores[static_cast<std::size_t>(body.intAttribute("qk_matmul_output_mode", 0))]);
-    return std::move(body).finish();
-}
-
-namespace
-{
-
-/// Operands of com.microsoft's Attention.
-struct FusedAttentionSlot
-{
-    enum : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
-};
-
-/// True where a token counts, broadcastable to the scores.
-ValueId keptTokens(BodyBuilder& body, std::int64_t batch, std::int64_t keys)
-{
-    const Shape& own = body.shapeOf(FusedAttentionSlot::kMaskIndex);
-    const ValueId wide = body.add("Cast", "mask wide", {body.operand(FusedAttentionSlot::kMaskIndex)},
-                                  {{"to", std::int64_t{7}}}); // int64
-    if (own.size() == 1) {
-        const Shape perImage{batch, 1, 1, 1};
-        const ValueId positions = body.constant("positions", countingNumbers({keys}, false));
-        const bool hasStarts = own[0] > batch;
-        const std::vector<ValueId> parts =
-            hasStarts ? body.split("ends and starts", wide, 0, {batch, batch}) : std::vector<ValueId>{wide};
-        const ValueId before =
-            body.add("Less", "before the end", {positions, body.reshape("ends", parts.front(), perImage)});
-        if (!hasStarts) {
-            return before;
-        }
-        const ValueId after =
-            body.add("GreaterOrEqual", "from the start", {positions, body.reshape("starts", parts.back(), perImage)});
-        return body.add("And", "inside", {before, after});
-    }
-    const ValueId truth = body.add("Greater", "mask", {wide, body.ints("nothing", {0})});
-    return body.reshape("mask by head", truth,
-                        own.size() == 2 ? Shape{own[0], 1, 1, own[1]} : Shape{own[0], 1, own[1], own[2]});
-}
-
-/// Keys (0) or values (1) of the past in front of those of now; `shape` becomes that of all.
-ValueId behindPast(BodyBuilder& body, ValueId now, std::span<const ValueId> past, std::size_t which, Shape& shape)
-{
-    if (past.empty()) {
-        return now;
-    }
-    const std::string name = which == 0 ? "keys" : "values";
-    const Shape own{shape[0], shape[1], body.shapeOf(FusedAttentionSlot::kPast)[3], shape[3]};
-    shape[2] += own[2];
-    return body.add("Concat", name + " with past", {body.reshape("past " + name, past[which], own), now},
-                    {{"axis", std::int64_t{2}}});
-}
-
-/// Output 1: keys and values, one below the other.
-void writePresent(BodyBuilder& body, const DotProduct& product)
-{
-    if (body.node().outputs.size() < 2 || !body.node().outputs[1].isValid()) {
-        return;
-    }
-    Shape single = product.kShape;
-    single.insert(single.begin(), 1);
-    const ValueId keys = body.reshape("present keys", product.k, single);
-    const ValueId values = body.reshape("present values", product.v, single);
-    body.output(1, body.add("Concat", "present", {keys, values}, {{"axis", std::int64_t{0}}}));
-}
-
-} // namespace
-
-base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body)
-{
-    const Shape x = body.shapeOf(FusedAttentionSlot::kInput);
-    const std::int64_t columns = body.shapeOf(FusedAttentionSlot::kWeights)[1];
-    const std::int64_t heads = body.intAttribute("num_heads", 1);
-    const std::vector<std::int64_t> sizes =
-        body.intsAttribute("qkv_hidden_sizes", {columns / 3, columns / 3, columns - 2 * (columns / 3)});
-    const ValueId projected =
-        body.linear("projection", FusedAttentionSlot::kInput, FusedAttentionSlot::kWeights, FusedAttentionSlot::kBias);
-    const std::vector<ValueId> parts = body.split("parts", projected, 2, sizes);
-    const std::array<const char*, 3> names{"queries", "keys", "values"};
-    std::array<ValueId, 3> byHead;
-    std::array<Shape, 3> shapes;
-    for (std::size_t i = 0; i < 3; ++i) {
-        byHead.at(i) = writeSplitHeads(body, names.at(i), parts[i], {x[0], x[1], sizes[i]}, heads);
-        shapes.at(i) = {x[0], heads, x[1], sizes[i] / heads};
-    }
-    std::vector<ValueId> past;
-    if (body.isGiven(FusedAttentionSlot::kPast)) {
-        past = body.split("past keys and values", body.operand(FusedAttentionSlot::kPast), 0, {1, 1});
-    }
-    DotProduct product;
-    product.past = past.empty() ? 0 : body.shapeOf(FusedAttentionSlot::kPast)[3];
-    product.q = byHead[0];
-    product.k = behindPast(body, byHead[1], past, 0, shapes[1]);
-    product.v = behindPast(body, byHead[2], past, 1, shapes[2]);
-    product.qShape = shapes[0];
-    product.kShape = shapes[1];
-    product.vShape = shapes[2];
-    const double scale = body.floatAttribute("scale", 0);
-    product.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(shapes[0][3])) : scale;
-    product.isCausal = body.intAttribute("unidirectional", 0) != 0;
-    if (body.isGiven(FusedAttentionSlot::kMaskIndex)) {
-        product.bias = body.add("Where", "mask bias",
-                                {keptTokens(body, x[0], product.kShape[2]), body.number("seen", 0),
-                                 body.number("unseen", body.floatAttribute("mask_filter_value", -10000))});
-    }
-    if (body.isGiven(FusedAttentionSlot::kAttentionBias)) {
-        const ValueId own = body.operand(FusedAttentionSlot::kAttentionBias);
-        product.bias = product.bias.isValid() ? body.add("Add", "bias", {own, product.bias}) : own;
-    }
-    const DotProductValues made = write(body, product);
-    body.output(0, writeJoinHeads(body, "result", made.y, {x[0], heads, x[1], shapes[2][3]}));
-    writePresent(body, product);
+    body.output(3, scores[static_cast<std::size_t>(body.attribute("qk_matmul_output_mode", std::int64_t{0}))]);
     return std::move(body).finish();
 }
 

@@ -2,7 +2,6 @@
 #include "core/rewrite/body/bodybuilder.h"
 
 #include "core/base/failure.h"
-#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -22,21 +21,6 @@ BodyBuilder::BodyBuilder(const graph::Node& node, std::span<const BodyOperand> o
 {
     m_builder.setOpset("", kOpset);
     m_builder.setOpset(kOwnDomain, 1);
-}
-
-std::int64_t BodyBuilder::intAttribute(std::string_view name, std::int64_t fallback) const
-{
-    return attributeOr(m_node, name, fallback);
-}
-
-double BodyBuilder::floatAttribute(std::string_view name, double fallback) const
-{
-    return attributeOr(m_node, name, fallback);
-}
-
-std::vector<std::int64_t> BodyBuilder::intsAttribute(std::string_view name, std::vector<std::int64_t> fallback) const
-{
-    return attributeOr(m_node, name, std::move(fallback));
 }
 
 ValueId BodyBuilder::operand(std::size_t slot)
@@ -76,18 +60,6 @@ ValueId BodyBuilder::addOf(const std::string& domain, const std::string& op, con
 ValueId BodyBuilder::detached(ValueId value, const std::string& name)
 {
     return addOf(kOwnDomain, "Detach", name + ", detached", {value});
-}
-
-ValueId BodyBuilder::linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias)
-{
-    if (!isGiven(bias)) {
-        return add("MatMul", name, {operand(x), operand(weights)});
-    }
-    if (m_operands[weights].constant.isValid() && m_operands[bias].constant.isValid()) {
-        return addOf(kOwnDomain, "MatMul", name, {operand(x), operand(weights), operand(bias)});
-    }
-    const ValueId product = add("MatMul", name + ", without bias", {operand(x), operand(weights)});
-    return add("Add", name, {product, operand(bias)});
 }
 
 std::vector<ValueId> BodyBuilder::split(const std::string& name, ValueId x, std::int64_t axis,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/graph/attributes.h"
 #include "core/graph/graphbuilder.h"
 #include "core/rewrite/body/functionbody.h"
 
@@ -27,12 +28,11 @@ public:
     /// Shape of an operand.
     [[nodiscard]] const Shape& shapeOf(std::size_t slot) const { return m_operands[slot].type.shape; }
     /// An attribute of the node, or the fallback when it has none of that name and type.
-    [[nodiscard]] std::int64_t intAttribute(std::string_view name, std::int64_t fallback) const;
-    /// As intAttribute.
-    [[nodiscard]] double floatAttribute(std::string_view name, double fallback) const;
-    /// As intAttribute.
-    [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
-                                                          std::vector<std::int64_t> fallback) const;
+    template <class T>
+    [[nodiscard]] T attribute(std::string_view name, T fallback) const
+    {
+        return graph::attributeOr(m_node, name, std::move(fallback));
+    }
 
     /// An operand that is given: a constant, an input of the body, or what Detach makes of one.
     ValueId operand(std::size_t slot);
@@ -44,8 +44,6 @@ public:
                   std::vector<ValueId> inputs, graph::Attributes attributes = {});
     /// The value, which takes no relevance from here on.
     ValueId detached(ValueId value, const std::string& name);
-    /// x·W + b, as one linear layer where W and b (or nothing) are constant.
-    ValueId linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias);
     /// Consecutive parts along an axis.
     std::vector<ValueId> split(const std::string& name, ValueId x, std::int64_t axis,
                                const std::vector<std::int64_t>& extents);
@@ -70,12 +68,6 @@ private:
 
 /// The bodies by operator.
 [[nodiscard]] base::Result<FunctionBody> attentionBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> swiGluBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> skipLayerNormBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> skipRmsNormBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> biasGeluBody(BodyBuilder body);
-[[nodiscard]] base::Result<FunctionBody> fastGeluBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> rnnBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> gruBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> lstmBody(BodyBuilder body);

@@ -42,9 +42,9 @@ base::Result<FunctionBody> deformConvolutionBody(BodyBuilder body)
     if (body.isGiven(DeformSlot::kBias)) {
         inputs.push_back(body.operand(DeformSlot::kBias));
     }
-    body.output(
-        0, body.add("Conv", "result", std::move(inputs),
-                    {{"group", body.intAttribute("group", 1)}, {"kernel_shape", std::vector<std::int64_t>{1, 1}}}));
+    body.output(0, body.add("Conv", "result", std::move(inputs),
+                            {{"group", body.attribute("group", std::int64_t{1})},
+                             {"kernel_shape", std::vector<std::int64_t>{1, 1}}}));
     return std::move(body).finish();
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace retro::rewrite
@@ -17,33 +18,25 @@ namespace
 
 struct KnownBody
 {
-    std::string_view domain;
-    std::string_view op;
+    std::string_view op; ///< of the standard
     base::Result<FunctionBody> (*write)(BodyBuilder);
 };
 
 constexpr std::array kBodies{
-    KnownBody{"", "Attention", attentionBody},
-    KnownBody{"", "SwiGLU", swiGluBody},
-    KnownBody{"", "RNN", rnnBody},
-    KnownBody{"", "GRU", gruBody},
-    KnownBody{"", "LSTM", lstmBody},
-    KnownBody{"", "DeformConv", deformConvolutionBody},
-    KnownBody{"com.microsoft", "Attention", fusedAttentionBody},
-    KnownBody{"com.microsoft", "SkipLayerNormalization", skipLayerNormBody},
-    KnownBody{"com.microsoft", "SkipSimplifiedLayerNormalization", skipRmsNormBody},
-    KnownBody{"com.microsoft", "BiasGelu", biasGeluBody},
-    KnownBody{"com.microsoft", "FastGelu", fastGeluBody},
+    KnownBody{"Attention", attentionBody},
+    KnownBody{"RNN", rnnBody},
+    KnownBody{"GRU", gruBody},
+    KnownBody{"LSTM", lstmBody},
+    KnownBody{"DeformConv", deformConvolutionBody},
 };
 
 } // namespace
 
 base::Result<FunctionBody> functionBody(const graph::Node& node, std::span<const BodyOperand> operands)
 {
-    for (const KnownBody& known : kBodies) {
-        if (node.domain == known.domain && node.op == known.op) {
-            return known.write(BodyBuilder(node, operands));
-        }
+    const auto known = std::ranges::find(kBodies, node.op, &KnownBody::op);
+    if (node.domain.empty() && known != kBodies.end()) {
+        return known->write(BodyBuilder(node, operands));
     }
     return base::inputError(fmt::format("{} does many steps in one and cannot be taken apart", node.op));
 }

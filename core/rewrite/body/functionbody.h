@@ -31,10 +31,9 @@ struct FunctionBody
     std::vector<std::size_t> results;  ///< per output of `graph`: which output of the node it is
 };
 
-/// The body of Attention (of the standard and of com.microsoft), SwiGLU, RNN, GRU, LSTM, DeformConv,
-/// SkipLayerNormalization, SkipSimplifiedLayerNormalization, BiasGelu or FastGelu for operands of these types, which
-/// the operator must have been bound to before. Errors (Input, without a place): the operator has no body, or not with
-/// these operands; the message says what to do.
+/// The body of Attention, RNN, GRU, LSTM or DeformConv for operands of these types, which the operator must have been
+/// bound to before. Errors (Input, without a place): the operator has no body, or not with these operands; the message
+/// says what to do.
 [[nodiscard]] base::Result<FunctionBody> functionBody(const graph::Node& node, std::span<const BodyOperand> operands);
 
 /// An error (Input, without a place) for RNN, GRU and LSTM whose weights are computed: relevance is carried through

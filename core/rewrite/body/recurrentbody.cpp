@@ -143,10 +143,10 @@ base::Result<RecurrentSetting> settingOf(const BodyBuilder& body, RecurrentKind 
     setting.kind = kind;
     RETRO_TRY(setting.isReverse, ops::recurrentDirections(body.node()));
     RETRO_TRY(setting.activations, ops::recurrentActivations(body.node(), kind, setting.isReverse.size()));
-    setting.isBatchFirst = body.intAttribute("layout", 0) != 0;
-    setting.resetsAfter = body.intAttribute("linear_before_reset", 0) != 0;
-    setting.isCoupled = body.intAttribute("input_forget", 0) != 0;
-    setting.clip = body.floatAttribute("clip", setting.clip);
+    setting.isBatchFirst = body.attribute("layout", std::int64_t{0}) != 0;
+    setting.resetsAfter = body.attribute("linear_before_reset", std::int64_t{0}) != 0;
+    setting.isCoupled = body.attribute("input_forget", std::int64_t{0}) != 0;
+    setting.clip = body.attribute("clip", setting.clip);
     const Shape& x = body.shapeOf(kInput);
     setting.steps = x[setting.isBatchFirst ? 1 : 0];
     setting.batch = x[setting.isBatchFirst ? 0 : 1];

@@ -328,17 +328,15 @@ void Dequantiser::visit(NodeId id)
 {
     const Node& node = m_draft.node(id);
     const bool hasOne = node.outputs.size() == 1 && node.outputs[0].isValid();
-    if (!hasOne && node.op != "DynamicQuantizeLSTM" && node.op != "QAttention") {
+    if (!hasOne && node.op != "DynamicQuantizeLSTM") {
         return;
     }
     if (isDequantize(node)) {
         dequantise(id);
         return;
     }
-    for (const DequantiseFunction function : {layerDequantiser(node), functionDequantiser(node)}) {
-        if (function != nullptr && function(*this, id)) {
-            return;
-        }
+    if (const DequantiseFunction function = layerDequantiser(node)) {
+        function(*this, id);
     }
 }
 
@@ -654,14 +652,6 @@ void Dequantiser::finishTruncated(NodeId id, ValueId floats, const Grid& grid)
         return;
     }
     finish(id, form, "/quantise", withGrid(floats, grid), {levels});
-    becomeFloats(levels, grid, {});
-}
-
-void Dequantiser::finishMoved(NodeId id, const NodeForm& form, const std::string& suffix, ValueId floats,
-                              const Grid& grid)
-{
-    const ValueId levels = m_draft.node(id).outputs[0];
-    finish(id, form, suffix, {floats}, {levels});
     becomeFloats(levels, grid, {});
 }
 

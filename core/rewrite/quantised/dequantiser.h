@@ -92,8 +92,6 @@ public:
     void finishTruncated(NodeId id, ValueId floats, const Grid& grid);
     /// DynamicQuantizeLinear and FakeQuantize of `x`: its floats, and their grid.
     [[nodiscard]] std::pair<ValueId, Grid> dynamicOf(ValueId x);
-    /// The node's result (its output 0, levels of this grid) becomes floats, which another node makes of floats.
-    void finishMoved(NodeId id, const NodeForm& form, const std::string& suffix, ValueId floats, const Grid& grid);
     /// A constant that is worked out in float64.
     ValueId constant(const std::string& stem, tensor::Tensor data);
     /// Another node that goes, too: nobody reads what it makes any more.
@@ -163,6 +161,5 @@ private:
 using DequantiseFunction = bool (*)(Dequantiser&, NodeId);
 /// What rewrites nodes of an operator; nullptr for others.
 [[nodiscard]] DequantiseFunction layerDequantiser(const graph::Node& node);
-[[nodiscard]] DequantiseFunction functionDequantiser(const graph::Node& node);
 
 } // namespace retro::rewrite

@@ -2,10 +2,6 @@
 #include "core/rewrite/quantised/integernode.h"
 
 #include "core/graph/attributes.h"
-#include "core/rewrite/quantised/channels.h"
-
-#include <algorithm>
-#include <numeric>
 
 namespace retro::rewrite
 {
@@ -15,18 +11,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-ValueId transposed(Dequantiser& to, ValueId value, std::vector<std::int64_t> order, const std::string& suffix)
-{
-    return to.add({"", "Transpose", 13, {{"perm", std::move(order)}}}, suffix, {value}, value);
-}
-
-std::vector<std::int64_t> sameOrder(std::size_t rank)
-{
-    std::vector<std::int64_t> order(rank);
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    return order;
-}
 
 /// The scale of the weight as it broadcasts to it; invalid where it does not.
 ValueId fittingScale(Dequantiser& to, const IntegerLayerParts& parts)
@@ -56,25 +40,6 @@ ValueId fittingScale(Dequantiser& to, const IntegerLayerParts& parts)
 }
 
 } // namespace
-
-ValueId channelsFirst(Dequantiser& to, ValueId value, std::size_t rank)
-{
-    std::vector<std::int64_t> order = sameOrder(rank);
-    std::rotate(order.begin() + 1, order.end() - 1, order.end());
-    return transposed(to, value, std::move(order), "/channels first");
-}
-
-std::vector<std::int64_t> lastOrder(std::size_t rank)
-{
-    std::vector<std::int64_t> order = sameOrder(rank);
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-    return order;
-}
-
-ValueId channelsLast(Dequantiser& to, ValueId value, std::size_t rank)
-{
-    return transposed(to, value, lastOrder(rank), "/channels last");
-}
 
 IntegerLayer integerLayer(Dequantiser& to, IntegerLayerParts parts)
 {

@@ -2,7 +2,6 @@
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 #include "core/rewrite/body/recurrentsteps.h"
-#include "core/rewrite/quantised/channels.h"
 #include "core/rewrite/quantised/dequantiser.h"
 #include "core/rewrite/quantised/integernode.h"
 
@@ -386,22 +385,11 @@ bool qLinearConv(Dequantiser& to, NodeId id)
         to.note(id, "its bias or a scale of it is computed");
         return false;
     }
-    const bool areChannelsLast = intAttribute(node, "channels_last", 0) != 0;
-    if (areChannelsLast && (!to.draft().isConstant(weight) || to.draft().value(weight).constant.rank() < 3)) {
-        to.note(id, "its channels come last and its weight is computed, or has too few axes");
-        return false;
-    }
     const Dequantiser::Working working(to, id);
-    ValueId x = to.floatsOf(at(0), {at(1), at(2)});
+    const ValueId x = to.floatsOf(at(0), {at(1), at(2)});
     const ValueId w = to.floatsOf(weight, {at(4), at(5), 0});
-    graph::Attributes attributes = node.attributes;
-    attributes.erase("channels_last");
-    const std::size_t rank = areChannelsLast ? to.draft().value(weight).constant.rank() : 0;
-    x = areChannelsLast ? channelsFirst(to, x, rank) : x;
-    const IntegerLayer layer = integerLayer(to, {"Conv", x, w, *bias, at(1), at(4), std::move(attributes)});
-    ValueId z = to.add(layer.form, "", layer.inputs, node.outputs[0]);
-    z = areChannelsLast ? channelsLast(to, z, rank) : z;
-    to.finishQuantised(id, z, {at(6), at(7)});
+    const IntegerLayer layer = integerLayer(to, {"Conv", x, w, *bias, at(1), at(4), node.attributes});
+    to.finishQuantised(id, to.add(layer.form, "", layer.inputs, node.outputs[0]), {at(6), at(7)});
     return true;
 }
 
@@ -502,18 +490,27 @@ bool dynamicQuantizeMatMul(Dequantiser& to, NodeId id)
     return true;
 }
 
-/// QAttention is com.microsoft's Attention of dequantised operands.
-bool qAttention(Dequantiser& to, NodeId id)
+/// Resize of levels that mixes neighbours: Resize of the floats, whose result is levels again, without what is behind
+/// their decimal point.
+bool resizedLevels(Dequantiser& to, NodeId id)
 {
     const Node node = to.draft().node(id);
-    const auto at = [&](std::size_t slot) { return operandOf(node, slot); };
-    if (!at(1).isValid() || !at(3).isValid() || !at(4).isValid()) {
+    const ValueId levels = operandOf(node, 0);
+    const std::optional<Grid> grid = to.knownGrid(levels);
+    const bool fillsIn =
+        attributeOr<std::string>(node, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+    const bool mixes = attributeOr<std::string>(node, "mode", "nearest") != "nearest";
+    if (!mixes || !grid || fillsIn || !isOfTensor(to.draft(), *grid)) {
+        return false;
+    }
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = to.tracedFloatsOf(levels, *grid);
+    if (!inputs[0].isValid()) {
         return false;
     }
     const Dequantiser::Working working(to, id);
-    const ValueId x = to.floatsOf(at(0), {at(3), at(6)});
-    const ValueId w = to.floatsOf(at(1), {at(4), at(7), kLastAxis});
-    to.finish(id, {"com.microsoft", "Attention", 1, node.attributes}, "", {x, w, at(2), at(5), at(8)}, node.outputs);
+    const ValueId resized = to.add({"", node.op, node.opset, node.attributes}, "", inputs, node.outputs[0]);
+    to.finishTruncated(id, resized, *grid);
     return true;
 }
 
@@ -526,17 +523,17 @@ struct LayerFamily
 
 constexpr std::array kLayers{
     LayerFamily{"QLinearConv", true, qLinearConv},
-    LayerFamily{"QLinearConv", false, qLinearConv},
     LayerFamily{"QLinearMatMul", true, qLinearMatMul},
     LayerFamily{"QGemm", false, qGemm},
     LayerFamily{"ConvInteger", true, integerProduct},
     LayerFamily{"MatMulInteger", true, integerProduct},
     LayerFamily{"MatMulIntegerToFloat", false, matMulIntegerToFloat},
     LayerFamily{"DynamicQuantizeMatMul", false, dynamicQuantizeMatMul},
-    LayerFamily{"QAttention", false, qAttention},
     LayerFamily{"MatMulNBits", false, matMulNBits},
     LayerFamily{"GatherBlockQuantized", false, gatherBlockQuantized},
     LayerFamily{"DynamicQuantizeLSTM", false, dynamicQuantizeLstm},
+    LayerFamily{"Resize", true, resizedLevels},
+    LayerFamily{"Upsample", true, resizedLevels},
 };
 
 } // namespace

@@ -47,6 +47,10 @@ constexpr std::array kUnchanged{Unchanged{"Add", 7},
                                 Unchanged{"MatMul", 9},
                                 Unchanged{"Mul", 7},
                                 Unchanged{"Neg", 6},
+                                Unchanged{"GreaterOrEqual", 12},
+                                Unchanged{"Range", 11},
+                                Unchanged{"Shape", 1},
+                                Unchanged{"Slice", 10},
                                 Unchanged{"Relu", 6},
                                 Unchanged{"Sigmoid", 6},
                                 Unchanged{"Softplus", 1},
@@ -193,7 +197,8 @@ bool isUnchanged(const graph::Node& node, std::int64_t opset)
 {
     const auto at = std::ranges::find(kUnchanged, node.op, &Unchanged::op);
     const bool isWholeGemm = node.op == "Gemm" && node.inputs.size() == 3; // its third operand could not be left out
-    return at != kUnchanged.end() && (opset >= at->since || isWholeGemm);
+    const bool isPartOfShape = node.op == "Shape" && !node.attributes.empty(); // not of all axes
+    return at != kUnchanged.end() && (opset >= at->since || isWholeGemm) && !isPartOfShape;
 }
 
 /// True when the node has become one of an operator set before 14.

@@ -36,29 +36,6 @@ Small recurrent(const std::string& op, std::int64_t gates, const graph::Attribut
     return {op, writer.finish(), {shape}};
 }
 
-/// com.microsoft.Attention, whose projection reads the input, and a head.
-Small attention()
-{
-    graph::GraphBuilder builder("attention", 17);
-    builder.setOpset("com.microsoft", 1);
-    const tensor::Shape shape{1, 4, 6};
-    const ValueId x = builder.addInput("x", tensor::DType::Float32, shape);
-    const ValueId y = builder.addResult("y");
-    builder.addNode({"Attention",
-                     "com.microsoft",
-                     "rnn",
-                     "",
-                     1,
-                     {x, builder.addConstant("w", weights({6, 18}, 5)), builder.addConstant("b", weights({18}, 6))},
-                     {y},
-                     {{"num_heads", std::int64_t{2}}}});
-    const ValueId scores = builder.addOp("MatMul", "head", {y, builder.addConstant("h", weights({6, 4}, 7))}, "scores");
-    const ValueId flat = builder.addOp("Flatten", "flat", {scores}, "flat");
-    builder.addOutput(flat);
-    auto built = std::move(builder).build();
-    return {"Attention", built.ok() ? std::make_shared<const graph::Graph>(std::move(*built)) : nullptr, {shape}};
-}
-
 /// A branch through a recurrent layer, which the file has first, and one through a dense layer.
 Small besideDense()
 {
@@ -79,7 +56,7 @@ Small besideDense()
 std::vector<Small> networks()
 {
     return {recurrent("LSTM", 4), recurrent("GRU", 3), recurrent("GRU", 3, {{"linear_before_reset", std::int64_t{1}}}),
-            recurrent("RNN", 1),  attention(),         besideDense()};
+            recurrent("RNN", 1), besideDense()};
 }
 
 engine::ExplainRequest requestFor(const Small& small, const std::string& composite)

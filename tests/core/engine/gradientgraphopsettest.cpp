@@ -315,7 +315,10 @@ private slots:
         for (const char* op : {"Attention", "Attention, masked", "SkipLayerNormalization",
                                "SkipSimplifiedLayerNormalization", "BiasGelu", "FastGelu"}) {
             for (const std::int64_t opset : kOpsets) {
-                QTest::addRow("%s, opset %d", op, int(opset)) << QString::fromLatin1(op) << int(opset);
+                const bool hasRange = opset >= 11; // the places of keys, which a mask is about
+                if (hasRange || !QString::fromLatin1(op).endsWith("masked")) {
+                    QTest::addRow("%s, opset %d", op, int(opset)) << QString::fromLatin1(op) << int(opset);
+                }
             }
         }
     }
@@ -346,7 +349,9 @@ private slots:
         const ValueId y =
             sketch.node(op.section(',', 0, 0).toStdString(), inputs, std::move(attributes), "com.microsoft");
         sketch.output(sketch.node("Mul", {y, y}));
-        const QString wrong = wrongOf(sketch.finish());
+        RETRO_MADE(file, formats::toOnnx(*sketch.finish()));
+        RETRO_MADE(read, formats::parseOnnx(*file, "sketch.onnx"));
+        const QString wrong = wrongOf(*read);
         QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
     }
 

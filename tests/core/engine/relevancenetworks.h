@@ -189,11 +189,6 @@ inline std::vector<Small> others()
                     {x, limit("s", std::numeric_limits<std::int64_t>::max()),
                      limit("e", std::numeric_limits<std::int64_t>::min()), limit("a", 1), limit("d", -1)});
     all.push_back(finished("slice from the largest integer backwards", std::move(turned), backwards, {{2, 6, 4}}));
-    for (const char* op : {"Gelu", "QuickGelu", "FastGelu"}) {
-        Writer own = start(x, {2, 5});
-        const ValueId bent = own.nodeOf("com.microsoft", op, "layer", {x});
-        all.push_back(finished(fmt::format("{} of com.microsoft", op), std::move(own), bent, {{2, 5}}));
-    }
     Writer chosen = start(x, {2, 6, 4});
     const ValueId row =
         chosen.node("Gather", "layer", {x, chosen.constant("i", Tensor::of<std::int64_t>({1}, Ints{-2}))},

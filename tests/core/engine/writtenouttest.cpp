@@ -113,6 +113,21 @@ Pair gemms()
     return pair;
 }
 
+Pair gatedLayer()
+{
+    Pair pair;
+    pair.input = {2, 4};
+    pair.fused = ProtoModel(28);
+    pair.plain = ProtoModel(28);
+    pair.both([](ProtoModel& m) {
+        m.input("x", {2, 4}).constant("w", wavy({4, 6}, 0)).constant("v", wavy({4, 6}, 1)).output("y");
+        m.node("MatMul", {"x", "w"}, {"a"}).node("MatMul", {"x", "v"}, {"b"});
+    });
+    pair.fused.node("SwiGLU", {"a", "b"}, {"y"}, {{"alpha", 1.5}});
+    pair.plain.node("Swish", {"a"}, {"g"}, {{"alpha", 1.5}}).node("Mul", {"g", "b"}, {"y"});
+    return pair;
+}
+
 Pair transformerBlock()
 {
     Pair pair;
@@ -204,7 +219,7 @@ Pair factorsBeforeProducts(bool isGelu)
     return pair;
 }
 
-/// Products of all transposes. `isOpen`: where nothing says how many axes the operands have, they stay one node.
+/// Products of all transposes. `isOpen`: nothing says how many axes the operands have.
 Pair products(int bits, bool isOpen)
 {
     const auto bit = [bits](int k) { return std::int64_t{(bits >> k) & 1}; };
@@ -246,7 +261,7 @@ private slots:
     void fusedLayersAreTheirLayers()
     {
         int phase = 0;
-        for (const Pair& pair : {convolutions(), gemms(), transformerBlock()}) {
+        for (const Pair& pair : {convolutions(), gemms(), gatedLayer(), transformerBlock()}) {
             const std::string found = difference(pair.fused, pair.plain, wavy(pair.input, ++phase));
             QVERIFY2(found.empty(), found.c_str());
         }
@@ -302,7 +317,7 @@ private slots:
         QVERIFY(areNear(relevanceOf(*a, "x"), relevanceOf(*b, "x")));
     }
 
-    /// Without a known rank FusedMatMul is an operator of its own, of the same values and gradients.
+    /// Without a known rank Einsum turns the operands of FusedMatMul.
     void productsOfUnknownRank()
     {
         for (int bits = 0; bits < 16; ++bits) {

@@ -2,10 +2,12 @@
 // Operators that are written out while a file is read: what stands in their place, and what is refused.
 #include "core/formats/known/knownfunctions.h"
 #include "core/execute/boundmodel.h"
+#include "core/execute/forward.h"
 #include "core/formats/onnx.h"
 #include "core/ops/registry.h"
 #include "core/ops/schema/schema.h"
 #include "tests/core/formats/protomodel.h"
+#include "tests/core/ops/opcase.h"
 
 #include <QtTest>
 
@@ -61,6 +63,44 @@ ProtoModel layer(const std::string& op, const graph::Attributes& attributes)
     ProtoModel model;
     model.input("x", {1, 2, 4, 4}).constant("w", wavy({3, 2, 3, 3}, 0)).output("y");
     return model.node(op, {"x", "w"}, {"y"}, attributes);
+}
+
+Tensor levels(Shape shape, const Floats& values, tensor::DType type = tensor::DType::UInt8)
+{
+    return Tensor::of<double>(std::move(shape), values).to(type);
+}
+
+Tensor floats(Shape shape, const Floats& values) { return levels(std::move(shape), values, tensor::DType::Float32); }
+
+/// A quantised operand with its scale and zero point.
+std::vector<Tensor> grid(const Tensor& x, double scale, double zero)
+{
+    return {x, floats({}, {scale}), levels({}, {zero}, x.dtype())};
+}
+
+std::vector<Tensor> joined(std::vector<Tensor> first, const std::vector<Tensor>& second)
+{
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+/// Output k of an operator of com.microsoft on these operands; or the error.
+QString valuesOf(const std::string& op, const std::vector<Tensor>& operands, const graph::Attributes& attributes = {},
+                 std::size_t k = 0)
+{
+    ProtoModel model;
+    Texts names;
+    for (const Tensor& operand : operands) {
+        names.push_back(operand.isValid() ? fmt::format("x{}", names.size()) : "");
+        if (operand.isValid()) {
+            model.constant(names.back(), operand);
+        }
+    }
+    const Texts results = k == 0 ? Texts{"y"} : Texts{"first", "y"};
+    const Read graph = read(model.output("y").node("com.microsoft:" + op, names, results, attributes));
+    const auto bound = graph.ok() ? execute::BoundModel::bind(*graph, {}, execute::Precision::Float) : graph.error();
+    const auto made = bound.ok() ? execute::forward(*bound, {}, execute::SavePolicy::All) : bound.error();
+    return q(made.ok() ? textOf(made->outputs.front()) : made.error().text());
 }
 
 /// A classifier of three features whose labels are texts.
@@ -252,6 +292,85 @@ private slots:
         QCOMPARE(
             QString::fromStdString(operators(layer("com.microsoft:NhwcFusedConv", {{"kernel_shape", Ints{3, 3}}}))),
             "Transpose Conv Transpose");
+    }
+
+    /// Values as onnxruntime gives them.
+    void functionsOfQuantisedValues()
+    {
+        const Tensor a = levels({4}, {0, 10, 128, 255});
+        const std::vector<Tensor> pair = joined(grid(a, 0.1, 10), grid(levels({4}, {3, 4, 5, 200}), 0.2, 3));
+        const auto result = [](double scale, double zero, tensor::DType type = tensor::DType::UInt8) {
+            return std::vector<Tensor>{floats({}, {scale}), levels({}, {zero}, type)};
+        };
+        QCOMPARE(valuesOf("QLinearAdd", joined(pair, result(0.15, 20))), "[4] 13 21 101 255");
+        QCOMPARE(valuesOf("QLinearMul", joined(pair, result(0.5, 20))), "[4] 20 20 29 255");
+        const Tensor negative = levels({5}, {-100, -3, 0, 5, 127}, tensor::DType::Int8);
+        QCOMPARE(valuesOf("QLinearLeakyRelu", joined(grid(negative, 0.1, 2), result(0.1, -4, negative.dtype())),
+                          {{"alpha", 0.1}}),
+                 "[5] -14 -4 -4 -1 121");
+        QCOMPARE(valuesOf("QLinearSigmoid", joined(grid(a, 0.05, 100), result(1.0 / 256, 0))), "[4] 2 3 205 255");
+        const Tensor picture = levels({1, 2, 2, 2}, {0, 30, 60, 90, 120, 150, 180, 210});
+        const std::vector<Tensor> pool = joined(grid(picture, 0.1, 5), result(0.05, 7));
+        QCOMPARE(valuesOf("QLinearGlobalAveragePool", pool, {{"channels_last", std::int64_t{0}}}),
+                 "[1 × 2 × 1 × 1] 87 255");
+        QCOMPARE(valuesOf("QLinearGlobalAveragePool", pool, {{"channels_last", std::int64_t{1}}}),
+                 "[1 × 1 × 1 × 2] 177 237");
+        const Tensor square = levels({1, 1, 3, 3}, {0, 28, 56, 84, 112, 140, 168, 196, 224});
+        QCOMPARE(valuesOf("QLinearAveragePool", joined(grid(square, 0.1, 5), result(0.1, 7)),
+                          {{"kernel_shape", Ints{2, 2}}}),
+                 "[1 × 1 × 2 × 2] 58 86 142 170");
+        QCOMPARE(valuesOf("QLinearSoftmax",
+                          joined(grid(levels({1, 4}, {0, 100, 200, 255}), 0.02, 100), result(1.0 / 256, 0)),
+                          {{"axis", std::int64_t{-1}}, {"opset", std::int64_t{13}}}),
+                 "[1 × 4] 1 8 62 185");
+        const std::vector<Tensor> two =
+            joined(grid(levels({3}, {0, 50, 255}), 0.1, 5), grid(levels({2}, {7, 100}), 0.3, 7));
+        QCOMPARE(valuesOf("QLinearConcat", joined(result(0.2, 10), two), {{"axis", std::int64_t{0}}}),
+                 "[5] 8 32 135 10 150");
+        const std::vector<Tensor> either =
+            joined(grid(levels({3}, {0, 50, 255}), 0.1, 5), grid(levels({3}, {7, 100, 9}), 0.3, 7));
+        const std::vector<Tensor> condition{levels({3}, {1, 0, 1}, tensor::DType::Bool)};
+        QCOMPARE(valuesOf("QLinearWhere", joined(joined(condition, either), result(0.2, 10))), "[3] 8 150 135");
+        QVERIFY(valuesOf("QLinearAdd", {a, floats({}, {1})}).contains("operand"));
+        QVERIFY(valuesOf("QLinearConcat", joined(result(0.2, 10), {a}), {{"axis", std::int64_t{0}}})
+                    .contains("operand 3 is missing"));
+    }
+
+    /// Every key that is seen counts as much: means of the values, those of the past in front.
+    void attentionWithItsProjection()
+    {
+        const Tensor x = floats({1, 3, 1}, {3, 6, 30});
+        const Tensor w = floats({1, 3}, {0, 0, 1});
+        const graph::Attributes one{{"num_heads", std::int64_t{1}}};
+        const auto whole = [](Shape shape, const Floats& values) {
+            return levels(std::move(shape), values, tensor::DType::Int32);
+        };
+        QCOMPARE(valuesOf("Attention", {x, w}, one), "[1 × 3 × 1] 13 13 13");
+        QCOMPARE(valuesOf("Attention", {x, w, floats({3}, {0, 0, 2})}, one), "[1 × 3 × 1] 15 15 15");
+        QCOMPARE(valuesOf("Attention", {x, w, {}, whole({1}, {2})}, one), "[1 × 3 × 1] 4.5 4.5 4.5");
+        QCOMPARE(valuesOf("Attention", {x, w, {}, whole({2}, {2, 1})}, one), "[1 × 3 × 1] 6 6 6");
+        QCOMPARE(valuesOf("Attention", {x, w, {}, whole({1, 3}, {0, 1, 1})}, one), "[1 × 3 × 1] 18 18 18");
+        QCOMPARE(valuesOf("Attention", {x, w, {}, {}, {}, floats({1, 1, 1, 3}, {0, -1e9, 0})}, one),
+                 "[1 × 3 × 1] 16.5 16.5 16.5");
+        const Tensor whole8 = levels({1, 3, 1}, {3, 6, 30});
+        const Tensor weight8 = levels({1, 3}, {0, 0, 2}, tensor::DType::Int8);
+        QCOMPARE(
+            valuesOf("QAttention", {whole8, weight8, floats({3}, {0, 0, 0}), floats({}, {1}), floats({}, {0.5})}, one),
+            "[1 × 3 × 1] 13 13 13");
+        graph::Attributes causal = one;
+        causal["unidirectional"] = std::int64_t{1};
+        const std::vector<Tensor> past{floats({1, 2, 1}, {6, 11}), w, {}, {}, floats({2, 1, 1, 2, 1}, {7, 8, 1, 2})};
+        QCOMPARE(valuesOf("Attention", past, causal), "[1 × 2 × 1] 3 5");
+        QCOMPARE(valuesOf("Attention", past, causal, 1), "[2 × 1 × 1 × 4 × 1] 7 8 0 0 1 2 6 11");
+        graph::Attributes wide = one;
+        wide["qkv_hidden_sizes"] = Ints{1, 1, 2};
+        const Tensor two = floats({1, 4}, {0, 0, 1, 2});
+        QCOMPARE(valuesOf("Attention", {x, two}, wide), "[1 × 3 × 2] 13 26 13 26 13 26");
+        QVERIFY(valuesOf("Attention", {x, two}, wide, 1).contains("of one width, but they have 1 and 2"));
+        QVERIFY(valuesOf("Attention", {x, two}, one).contains("4 columns of weights do not split"));
+        graph::Attributes rotated = one;
+        rotated["do_rotary"] = std::int64_t{1};
+        QVERIFY(valuesOf("Attention", {x, w}, rotated).contains("export the model without them"));
     }
 
     void refusals()

@@ -411,6 +411,22 @@ private slots:
         QCOMPARE(descendantsOf(graph, graph.inputs(), notSum).nodes, (std::vector<bool>{true, true, false, true}));
     }
 
+    void whichNodesMakeAValue()
+    {
+        const Graph graph = residual().value();
+        const auto nodesOf = [&graph](std::uint32_t value, std::uint32_t known) {
+            const auto nodes = nodesMaking(graph, ValueId(value), [known](ValueId id) { return id == ValueId(known); });
+            std::vector<std::size_t> indices;
+            std::ranges::transform(nodes, std::back_inserter(indices), &NodeId::index);
+            return indices;
+        };
+        QCOMPARE(nodesOf(4, 0), (std::vector<std::size_t>{0, 1, 2}));
+        QCOMPARE(nodesOf(4, 3), (std::vector<std::size_t>{0, 2})); // h is read beside r
+        QCOMPARE(nodesOf(4, 2), (std::vector<std::size_t>{1, 2}));
+        QVERIFY(nodesOf(4, 4).empty());
+        QVERIFY(nodesOf(1, 0).empty()); // no node makes it
+    }
+
     void theContentDigestSeesWeightsToo()
     {
         const Graph one = residual(false, {}, 1).value();

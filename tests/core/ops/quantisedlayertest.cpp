@@ -23,9 +23,6 @@ Tensor levels(Shape shape, const std::vector<double>& values, DType type = DType
     return doubles(std::move(shape), values).to(type);
 }
 
-/// A scale, in the type that models have it in.
-Tensor scaleOf(double value) { return doubles({}, {value}).to(DType::Float32); }
-
 /// A row of a matrix of float32.
 Tensor rowOf(const Tensor& matrix, std::int64_t row)
 {
@@ -79,23 +76,6 @@ OpCase gridNode(const std::string& op, const std::string& domain, const GridCase
     node.constant(doubles(c.scale, scales).to(x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32));
     node.constant(Tensor::zeros(c.levels, c.scale));
     return node.with("axis", c.axis).with("block_size", c.block);
-}
-
-/// The node of quantised values of com.microsoft with this result.
-OpCase pairOf(const std::string& op, const std::vector<double>& a, const std::vector<double>& b, double result)
-{
-    const auto count = static_cast<std::int64_t>(a.size());
-    OpCase c(op, 1, kMicrosoft);
-    c.operand(levels({count}, a)).constant(scaleOf(0.1)).constant(levels({}, {10}));
-    c.operand(levels({count}, b)).constant(scaleOf(0.2)).constant(levels({}, {3}));
-    return c.constant(scaleOf(result)).constant(levels({}, {20}));
-}
-
-OpCase oneOf(const std::string& op, const Tensor& x, double scale, double zero, double result, double resultZero)
-{
-    OpCase c(op, 1, kMicrosoft);
-    c.operand(x).constant(scaleOf(scale)).constant(levels({}, {zero}, x.dtype()));
-    return c.constant(scaleOf(result)).constant(levels({}, {resultZero}, x.dtype()));
 }
 
 } // namespace
@@ -222,39 +202,6 @@ private slots:
         plain.with("transB", std::int64_t{1});
         QVERIFY2(own.bind() && plain.bind(), own.error().c_str());
         QVERIFY(distance(own.forward()[0], plain.forward()[0]) < 1e-14);
-    }
-
-    /// Values as onnxruntime gives them.
-    void functionsOfQuantisedValues()
-    {
-        const std::vector<double> a{0, 10, 128, 255};
-        const std::vector<double> b{3, 4, 5, 200};
-        QCOMPARE(q(pairOf("QLinearAdd", a, b, 0.15).run()), "[4] 13 21 101 255");
-        QCOMPARE(q(pairOf("QLinearMul", a, b, 0.5).run()), "[4] 20 20 29 255");
-        const Tensor negative = levels({5}, {-100, -3, 0, 5, 127}, DType::Int8);
-        QCOMPARE(q(oneOf("QLinearLeakyRelu", negative, 0.1, 2, 0.1, -4).with("alpha", 0.1).run()),
-                 "[5] -14 -4 -4 -1 121");
-        QCOMPARE(q(oneOf("QLinearSigmoid", levels({4}, a), 0.05, 100, 1.0 / 256, 0).run()), "[4] 2 3 205 255");
-        const Tensor picture = levels({1, 2, 2, 2}, {0, 30, 60, 90, 120, 150, 180, 210});
-        OpCase pool = oneOf("QLinearGlobalAveragePool", picture, 0.1, 5, 0.05, 7);
-        QCOMPARE(q(pool.with("channels_last", std::int64_t{0}).run()), "[1 × 2 × 1 × 1] 87 255");
-        QCOMPARE(q(pool.with("channels_last", std::int64_t{1}).run()), "[1 × 1 × 1 × 2] 177 237");
-        const Tensor square = levels({1, 1, 3, 3}, {0, 28, 56, 84, 112, 140, 168, 196, 224});
-        OpCase windows = oneOf("QLinearAveragePool", square, 0.1, 5, 0.1, 7).with("kernel_shape", Ints{2, 2});
-        QCOMPARE(q(windows.run()), "[1 × 1 × 2 × 2] 58 86 142 170");
-        OpCase softmax = oneOf("QLinearSoftmax", levels({1, 4}, {0, 100, 200, 255}), 0.02, 100, 1.0 / 256, 0);
-        QCOMPARE(q(softmax.with("axis", std::int64_t{-1}).with("opset", std::int64_t{13}).run()), "[1 × 4] 1 8 62 185");
-        OpCase joined = OpCase("QLinearConcat", 1, kMicrosoft).constant(scaleOf(0.2)).constant(levels({}, {10}));
-        joined.operand(levels({3}, {0, 50, 255})).constant(scaleOf(0.1)).constant(levels({}, {5}));
-        joined.operand(levels({2}, {7, 100})).constant(scaleOf(0.3)).constant(levels({}, {7}));
-        QCOMPARE(q(joined.with("axis", std::int64_t{0}).run()), "[5] 8 32 135 10 150");
-        OpCase chosen("QLinearWhere", 1, kMicrosoft);
-        chosen.operand(levels({3}, {1, 0, 1}, DType::Bool));
-        chosen.operand(levels({3}, {0, 50, 255})).constant(scaleOf(0.1)).constant(levels({}, {5}));
-        chosen.operand(levels({3}, {7, 100, 9})).constant(scaleOf(0.3)).constant(levels({}, {7}));
-        QCOMPARE(q(chosen.constant(scaleOf(0.2)).constant(levels({}, {10})).run()), "[3] 8 150 135");
-        OpCase lacking = OpCase("QLinearAdd", 1, kMicrosoft).operand(levels({1}, {1})).constant(scaleOf(1));
-        QVERIFY(q(lacking.refusal()).contains("missing"));
     }
 
     /// Weights of 4 bits in blocks of 16, low bits first, with zero points of their own.

@@ -186,45 +186,6 @@ private slots:
         QCOMPARE(q(c.run()), "[1 × 1 × 1 × 4] -3 2 1 4");
         QCOMPARE(q(c.with("interleaved", std::int64_t{1}).run()), "[1 × 1 × 1 × 4] -2 1 3 4");
     }
-
-    void fusedForms()
-    {
-        OpCase product = OpCase("FusedMatMul", 1, "com.microsoft").operand(doubles({1, 2}, {1, 2}));
-        product.constant(doubles({1, 2}, {3, 4})).with("transB", std::int64_t{1}).with("alpha", 2.0);
-        QCOMPARE(q(product.run()), "[1 × 1] 22");
-        QVERIFY(product.op().structure().kind() == StructureKind::LinearMap);
-        OpCase gate = OpCase("SwiGLU", 28)
-                          .operand(doubles({2}, {0, std::log(3.0)}))
-                          .operand(doubles({2}, {5, 4 / std::log(3.0)}));
-        QCOMPARE(q(gate.run()), "[2] 0 3");
-        OpCase attention = OpCase("Attention", 1, "com.microsoft").operand(doubles({1, 2, 1}, {4, 8}));
-        attention.constant(doubles({1, 3}, {0, 0, 1})).with("num_heads", std::int64_t{1});
-        QCOMPARE(q(attention.run()), "[1 × 2 × 1] 6 6");
-    }
-
-    /// Every key that is seen counts as much: means of the values, those of the past in front.
-    void attentionWithPast()
-    {
-        for (const double hidden : {-10000.0, -1.0}) { // a causal mask hides wholly
-            OpCase attention = OpCase("Attention", 1, "com.microsoft").operand(doubles({1, 2, 1}, {6, 11}));
-            attention.operand(doubles({1, 3}, {0, 0, 1})).absent().absent().outputs(2);
-            attention.operand(doubles({2, 1, 1, 2, 1}, {7, 8, 1, 2}));
-            attention.with("num_heads", std::int64_t{1}).with("unidirectional", std::int64_t{1});
-            attention.with("mask_filter_value", hidden);
-            QCOMPARE(q(attention.run()), "[1 × 2 × 1] 3 5");
-            QCOMPARE(q(attention.run(1)), "[2 × 1 × 1 × 4 × 1] 7 8 0 0 1 2 6 11");
-        }
-        const auto refused = [](const Shape& past, std::size_t outputs) {
-            OpCase attention = OpCase("Attention", 1, "com.microsoft").operand(doubles({1, 2, 1}, {6, 11}));
-            attention.operand(doubles({1, 4}, {0, 0, 1, 1})).absent().absent().outputs(outputs);
-            attention.operand(Tensor::zeros(DType::Float64, past)).with("num_heads", std::int64_t{1});
-            return q(attention.with("qkv_hidden_sizes", std::vector<std::int64_t>{1, 1, 2}).refusal());
-        };
-        QVERIFY(refused({2, 1, 1, 2, 1}, 2).contains("keys and values must be of one width, but they have 1 and 2"));
-        OpCase other = OpCase("Attention", 1, "com.microsoft").operand(doubles({1, 2, 1}, {6, 11}));
-        other.operand(doubles({1, 3}, {0, 0, 1})).absent().absent().operand(doubles({2, 1, 2, 1, 1}, {7, 8, 1, 2}));
-        QVERIFY(q(other.with("num_heads", std::int64_t{1}).refusal()).contains("past (operand 4) must have"));
-    }
 };
 
 QTEST_GUILESS_MAIN(RecurrentTest)

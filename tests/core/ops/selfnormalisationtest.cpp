@@ -111,16 +111,6 @@ private slots:
         QCOMPARE(q(c.run()), "[1 × 2 × 1] 3 1");
         QVERIFY(c.op().structure().kind() == StructureKind::SelfNormalisation);
     }
-
-    void withSkip()
-    {
-        OpCase c = exact("SkipLayerNormalization", 1, "com.microsoft").operand(doubles({1, 2}, {1, 1}));
-        c.operand(doubles({1, 2}, {0, 1})).constant(doubles({2}, {1, 1})).absent().constant(doubles({2}, {0, 1}));
-        c.outputs(4);
-        QCOMPARE(q(c.run()), "[1 × 2] -1 1");
-        QCOMPARE(q(c.run(3)), "[1 × 2] 1 3");
-        QVERIFY(c.op().structure().kind() == StructureKind::Composed);
-    }
 };
 
 QTEST_GUILESS_MAIN(SelfNormalisationTest)

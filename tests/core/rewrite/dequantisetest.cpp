@@ -3,6 +3,7 @@
 #include "tests/core/rewrite/graphs.h"
 
 #include "core/execute/control/unroll.h"
+#include "core/formats/onnx.h"
 
 #include <QtTest>
 
@@ -55,6 +56,13 @@ public:
     {
         auto built = std::move(m_builder).build();
         return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+    }
+    /// As a file is read: functions of com.microsoft are written out.
+    SharedGraph finishRead()
+    {
+        const auto bytes = retro::formats::toOnnx(*finish());
+        const auto read = bytes.ok() ? retro::formats::parseOnnx(*bytes, "model.onnx") : bytes.error();
+        return read.ok() ? *read : nullptr;
     }
 
 private:
@@ -213,7 +221,7 @@ private slots:
         w.output(sum);
         w.output(w.node("ArgMax", "best", {levels}));
         w.output(w.node("DequantizeLinear", "back", {sum, s, z}));
-        const SharedGraph graph = w.finish();
+        const SharedGraph graph = w.finishRead();
         const Rewritten result = dequantised(graph);
         QVERIFY(result.graph && result.graph != graph);
         QVERIFY(valuesStay(graph, result.graph, randomTensor({2, 3}, 5, -20, 20)));
@@ -243,7 +251,7 @@ private slots:
         const ValueId j =
             w.node("QLinearConcat", "join", {s, z, g, s, z, g, s, z}, {{"axis", std::int64_t{1}}}, "com.microsoft");
         w.output(w.node("DequantizeLinear", "back", {j, s, z}));
-        const SharedGraph graph = w.finish();
+        const SharedGraph graph = w.finishRead();
         const Rewritten result = dequantised(graph);
         QVERIFY2(valuesStay(graph, result.graph, randomTensor({1, 3, 4, 4}, 7, -0.3, 20)),
                  qPrintable(operators(*result.graph)));
@@ -425,10 +433,10 @@ private slots:
         const ValueId h = w.node("QLinearGlobalAveragePool", "other", {c, s, z, s, z}, last, "com.microsoft");
         w.output(w.node("DequantizeLinear", "back", {g, s, z}));
         w.output(w.node("DequantizeLinear", "other back", {h, s, z}));
-        const SharedGraph graph = w.finish();
+        const SharedGraph graph = w.finishRead();
         const Rewritten result = dequantised(graph);
         QVERIFY(!evaluate(result.graph, {randomTensor({2, 4, 6, 3}, 7, -0.3, 20)}, Precision::Float).empty());
-        QVERIFY2(!operators(*result.graph).contains("QLinear"), qPrintable(operators(*result.graph)));
+        QVERIFY2(!operators(*result.graph).contains(":QLinear"), qPrintable(operators(*result.graph)));
     }
 
     void lstmWithItsOwnRanges()

@@ -111,19 +111,8 @@ constexpr std::array kOps{"Add",
                           "Swish",
                           "ThresholdedRelu",
                           "Tile"};
-constexpr std::array kMicrosoftOps{"BiasGelu",
-                                   "DynamicQuantizeLSTM",
-                                   "DynamicQuantizeMatMul",
-                                   "FastGelu",
-                                   "FusedMatMul",
-                                   "GatherBlockQuantized",
-                                   "MatMulIntegerToFloat",
-                                   "MatMulNBits",
-                                   "NhwcMaxPool",
-                                   "QAttention",
-                                   "QGemm",
-                                   "SkipLayerNormalization",
-                                   "SkipSimplifiedLayerNormalization"};
+constexpr std::array kMicrosoftOps{"DynamicQuantizeLSTM",  "DynamicQuantizeMatMul", "GatherBlockQuantized",
+                                   "MatMulIntegerToFloat", "MatMulNBits",           "QGemm"};
 constexpr std::array<std::int64_t, 5> kOpsets{7, 9, 13, 17, 23};
 
 /// A graph of up to twenty nodes that take what came before, or nothing.

@@ -163,15 +163,6 @@ Single windowed(std::int64_t left, std::int64_t right, Attributes attributes, st
     return single;
 }
 
-Single fusedAttention(Attributes attributes, std::vector<Tensor> more, std::size_t outputs = 1)
-{
-    attributes["num_heads"] = std::int64_t{2};
-    Single single{"Attention", "com.microsoft", 1, {}, std::move(attributes), outputs};
-    single.operands = {randomTensor({2, 3, 5}, 1), randomTensor({5, 12}, 2), randomTensor({12}, 3)};
-    single.operands.insert(single.operands.end(), more.begin(), more.end());
-    return single;
-}
-
 std::vector<std::pair<const char*, Single>> attentionCases()
 {
     const Tensor keep = flags({3, 2}, {1, 0, 1, 1, 0, 0}); // two keys of three
@@ -199,24 +190,6 @@ std::vector<std::pair<const char*, Single>> attentionCases()
 
 std::vector<std::pair<const char*, Single>> wholeSingles()
 {
-    const Single skip{"SkipLayerNormalization",
-                      "com.microsoft",
-                      1,
-                      {randomTensor({2, 3, 4}, 1), randomTensor({2, 3, 4}, 2), randomTensor({4}, 3),
-                       randomTensor({4}, 4), randomTensor({4}, 5)},
-                      {},
-                      1,
-                      2};
-    const Single skipRms{"SkipSimplifiedLayerNormalization",
-                         "com.microsoft",
-                         1,
-                         {randomTensor({2, 3, 4}, 1), randomTensor({2, 3, 4}, 2), randomTensor({4}, 3)},
-                         {},
-                         1,
-                         2};
-    Single constants = fusedAttention({}, {});
-    constants.constantsFrom = 1;
-    const Tensor past = randomTensor({2, 2, 2, 2, 2}, 9);
     const Tensor keep = flags({3, 3}, {1, 0, 0, 1, 1, 0, 0, 0, 0}); // the last query sees nothing
     return {
         {"attention", attention({})},
@@ -227,24 +200,6 @@ std::vector<std::pair<const char*, Single>> wholeSingles()
         {"choice", attention({{"qk_matmul_output_mode", std::int64_t{3}}}, {keep})},
         {"past", attention({{"is_causal", std::int64_t{1}}, {"qk_matmul_output_mode", std::int64_t{3}}},
                            {kNone, randomTensor({2, 2, 2, 2}, 6), randomTensor({2, 2, 2, 3}, 7)})},
-        {"fused attention", fusedAttention({}, {})},
-        {"fused attention with constant weights", constants},
-        {"fused causal", fusedAttention({{"unidirectional", std::int64_t{1}}}, {})},
-        {"fused mask", fusedAttention({}, {integers({2, 3}, {1, 1, 0, 1, 1, 1})})},
-        {"fused lengths", fusedAttention({{"mask_filter_value", -30.0}}, {integers({2}, {2, 3})})},
-        {"fused bias", fusedAttention({}, {kNone, kNone, randomTensor({2, 2, 3, 3}, 8)})},
-        {"fused ends and starts", fusedAttention({{"mask_filter_value", -3.0}, {"unidirectional", std::int64_t{1}}},
-                                                 {integers({4}, {2, 3, 1, 0})})},
-        {"fused present", fusedAttention({}, {}, 2)},
-        {"fused past", fusedAttention({{"unidirectional", std::int64_t{1}}}, {kNone, past}, 2)},
-        {"fused past and mask", fusedAttention({}, {integers({2, 5}, {0, 1, 1, 1, 0, 1, 1, 1, 1, 1}), past}, 2)},
-        {"fused past and ends", fusedAttention({{"mask_filter_value", -2.0}, {"unidirectional", std::int64_t{1}}},
-                                               {integers({2}, {4, 1}), past}, 2)},
-        {"SwiGLU", Single{"SwiGLU", "", 28, {randomTensor({2, 3}, 1), randomTensor({2, 3}, 2)}, {{"alpha", 1.5}}}},
-        {"SkipLayerNormalization", skip},
-        {"SkipSimplifiedLayerNormalization", skipRms},
-        {"BiasGelu", Single{"BiasGelu", "com.microsoft", 1, {randomTensor({2, 3}, 1), randomTensor({3}, 2)}, {}}},
-        {"FastGelu", Single{"FastGelu", "com.microsoft", 1, {randomTensor({2, 3}, 1), randomTensor({3}, 2)}, {}}},
     };
 }
 

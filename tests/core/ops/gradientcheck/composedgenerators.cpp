@@ -85,26 +85,6 @@ OpCase attention(Draw& draw)
     return c.outputs(4);
 }
 
-OpCase fusedAttention(Draw& draw)
-{
-    OpCase c("Attention", 1, kContrib);
-    const std::int64_t heads = draw.whole(1, 2);
-    const std::int64_t tokens = draw.whole(1, 3);
-    const std::int64_t inputs = draw.whole(1, 3);
-    const std::int64_t width = 6 * heads;
-    c.operand(draw.tensor({2, tokens, inputs})).operand(draw.tensor({inputs, width}));
-    draw.coin() ? c.operand(draw.tensor({width})) : c.absent();
-    const std::int64_t past = draw.coin() ? draw.whole(0, 2) : -1;
-    const std::int64_t keys = tokens + std::max<std::int64_t>(past, 0);
-    draw.coin() ? c.constant(draw.integers({2, keys}, 0, 1).to(DType::Int32)) : c.absent();
-    if (past >= 0) {
-        c.operand(draw.tensor({2, 2, heads, past, 2})).outputs(draw.whole(1, 2));
-    } else if (draw.coin()) {
-        c.absent().operand(draw.tensor({1, heads, tokens, tokens}));
-    }
-    return c.with("num_heads", heads).with("unidirectional", draw.whole(0, 1));
-}
-
 OpCase rotary(Draw& draw)
 {
     OpCase c("RotaryEmbedding", kNewest);
@@ -210,50 +190,6 @@ OpCase convolution(const char* op, bool isTransposed, Draw& draw)
     return c.with("group", groups).with("strides", strides).with("auto_pad", pad);
 }
 
-OpCase plain(const char* op, Draw& draw, std::int64_t operands)
-{
-    OpCase c(op, 1, kContrib);
-    const Shape shape = draw.shape(1, 3);
-    c.operand(draw.tensor(shape));
-    if (operands > 1) {
-        c.operand(draw.tensor({shape.back()}));
-    }
-    return c;
-}
-
-OpCase fusedMatMul(Draw& draw)
-{
-    OpCase c("FusedMatMul", 1, kContrib);
-    const std::int64_t swapsA = draw.whole(0, 1);
-    const std::int64_t swapsB = draw.whole(0, 1);
-    const Shape a = swapsA != 0 ? Shape{4, 3} : Shape{3, 4};
-    Shape b = swapsB != 0 ? Shape{2, 4} : Shape{4, 2};
-    if (draw.coin()) { // both of three axes, the first of which may stand before the last
-        const auto ofThree = [&draw, &c](const char* name, const Shape& shape) {
-            const std::int64_t movesBatch = draw.whole(0, 1);
-            c.with(name, movesBatch);
-            return movesBatch != 0 ? Shape{shape[0], 2, shape[1]} : Shape{2, shape[0], shape[1]};
-        };
-        c.operand(draw.tensor(ofThree("transBatchA", a)));
-        c.operand(draw.tensor(ofThree("transBatchB", b)));
-        return c.with("transA", swapsA).with("transB", swapsB).with("alpha", draw.number(0.5, 2));
-    }
-    const bool isBatch = draw.coin();
-    if (isBatch) {
-        b.insert(b.begin(), 2);
-    }
-    c.operand(draw.tensor(a));
-    draw.coin() ? c.operand(draw.tensor(b)) : c.constant(draw.tensor(b));
-    return c.with("transA", swapsA).with("transB", swapsB).with("alpha", draw.number(0.5, 2));
-}
-
-OpCase swiGlu(Draw& draw)
-{
-    OpCase c("SwiGLU", kNewest);
-    const Shape shape = draw.shape(1, 3);
-    return c.operand(draw.tensor(shape)).operand(draw.tensor(shape)).with("alpha", draw.number(0.5, 2));
-}
-
 } // namespace
 
 std::vector<Generator> composedGenerators()
@@ -263,19 +199,12 @@ std::vector<Generator> composedGenerators()
         {"GRU", gru},
         {"LSTM", [](Draw& d) { return recurrent("LSTM", 4, d); }},
         {"Attention", attention},
-        {"Attention", fusedAttention, kContrib},
         {"RotaryEmbedding", rotary},
         {"RotaryEmbedding", fusedRotary, kContrib},
         {"CacheAppend", cacheAppend, "retrograde"},
         {"DeformConv", deformConv},
         {"Conv", [](Draw& d) { return convolution("Conv", false, d); }},
         {"ConvTranspose", [](Draw& d) { return convolution("ConvTranspose", true, d); }},
-        {"Gelu", [](Draw& d) { return plain("Gelu", d, 1); }, kContrib},
-        {"BiasGelu", [](Draw& d) { return plain("BiasGelu", d, 2); }, kContrib},
-        {"FastGelu", [](Draw& d) { return plain("FastGelu", d, d.whole(1, 2)); }, kContrib},
-        {"QuickGelu", [](Draw& d) { return plain("QuickGelu", d, 1); }, kContrib},
-        {"FusedMatMul", fusedMatMul, kContrib},
-        {"SwiGLU", swiGlu},
         {"DeformSample", deformSample, "retrograde"},
     };
 }

@@ -104,22 +104,6 @@ OpCase lrn(Draw& draw)
     return c.with("alpha", draw.number(0.1, 2)).with("beta", draw.number(0.3, 1.2)).with("bias", draw.number(0.5, 2));
 }
 
-OpCase skip(const char* op, Draw& draw, bool hasBeta)
-{
-    OpCase c(op, 1, "com.microsoft");
-    Shape shape = draw.shape(2, 3);
-    shape.back() += 1;
-    const Shape row{shape.back()};
-    c.operand(draw.tensor(shape)).operand(draw.tensor(shape)).operand(draw.tensor(row));
-    if (hasBeta) {
-        draw.coin() ? c.operand(draw.tensor(row)) : c.absent();
-    }
-    if (draw.coin()) {
-        c.operand(draw.tensor(row));
-    }
-    return c.outputs(4).with("epsilon", draw.number(1e-3, 0.1));
-}
-
 } // namespace
 
 std::vector<Generator> normalisationGenerators()
@@ -140,9 +124,6 @@ std::vector<Generator> normalisationGenerators()
         {"BatchNormalization", ownStatistics},
         {"LpNormalization", lp},
         {"LRN", lrn},
-        {"SkipLayerNormalization", [](Draw& d) { return skip("SkipLayerNormalization", d, true); }, contrib},
-        {"SkipSimplifiedLayerNormalization", [](Draw& d) { return skip("SkipSimplifiedLayerNormalization", d, false); },
-         contrib},
     };
 }
 

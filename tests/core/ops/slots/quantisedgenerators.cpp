@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of quantised values and of ONNX-ML.
 #include "core/ops/quantise/qonnx.h"
-#include "core/ops/quantise/quantisedforms.h"
 #include "tests/core/ops/slots/nongradientgenerators.h"
 
 #include <utility>
@@ -20,42 +19,6 @@ const std::string kLearning = "ai.onnx.ml";
 
 Tensor levelsOf(Draw& draw, Shape shape) { return draw.integers(std::move(shape), 0, 200).to(DType::UInt8); }
 Tensor stepOf(Draw& draw) { return draw.tensor({}, 0.1, 0.5); }
-
-/// Any operator that takes quantised operands, each with its scale and zero point.
-OpCase quantised(const ops::QuantisedForm& form, Draw& draw)
-{
-    const std::size_t inputs = form.count == 0 ? 2 : form.count;
-    const std::size_t count = std::max(form.first + 3 * inputs, form.result + 2);
-    OpCase c(std::string(form.op), 1, kContrib);
-    for (std::size_t slot = 0; slot < count; ++slot) {
-        const bool isResult = slot >= form.result && slot < form.result + 2;
-        const std::size_t part = isResult ? slot - form.result + 1 : (slot - form.first) % 3;
-        if (slot == form.plain) {
-            c.operand(draw.flags({1, 2, 4, 4}));
-        } else if (part == 0) {
-            c.operand(levelsOf(draw, {1, 2, 4, 4}));
-        } else {
-            c.operand(part == 1 ? stepOf(draw) : levelsOf(draw, {}));
-        }
-    }
-    if (form.op == "QLinearAveragePool") {
-        c.with("kernel_shape", Ints{2, 2});
-    } else if (form.op == "QLinearSoftmax") {
-        c.with("opset", std::int64_t{13});
-    } else if (form.op == "QLinearReduceMean") {
-        c.with("axes", Ints{1}).with("keepdims", std::int64_t{1});
-    } else if (form.op == "QLinearConcat") {
-        c.with("axis", std::int64_t{1});
-    }
-    return c;
-}
-
-template <std::size_t... indices>
-std::vector<Generator> quantisedForms(std::index_sequence<indices...>)
-{
-    return {Generator{std::string(ops::quantisedForms()[indices].op),
-                      [](Draw& draw) { return quantised(ops::quantisedForms()[indices], draw); }, kContrib}...};
-}
 
 OpCase quantizeContrib(Draw& draw)
 {
@@ -190,10 +153,7 @@ OpCase gatherBlocks(Draw& draw)
 
 std::vector<Generator> quantisedGenerators()
 {
-    std::vector<Generator> all = quantisedForms(std::make_index_sequence<10>());
-    for (const Generator& more : qonnxGenerators(std::make_index_sequence<ops::kQonnxDomains.size()>())) {
-        all.push_back(more);
-    }
+    std::vector<Generator> all = qonnxGenerators(std::make_index_sequence<ops::kQonnxDomains.size()>());
     for (const Generator& more : std::vector<Generator>{
              {"QuantizeLinear", quantizeContrib, kContrib},
              {"DequantizeLinear", dequantizeContrib, kContrib},
