@@ -91,6 +91,8 @@ class Run:
 
     def __init__(self, made: Any, model: Model | None) -> None:
         self._native, self.model = made, model
+        #: What whoever asked has to say beside the engine's warnings.
+        self.notes: list[str] = []
         #: Relevance by value name; run[name] is the same. Names of nodes and modules ("layer1.0") are understood.
         self.relevance = Relevance(made, model)
 
@@ -185,8 +187,8 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """For people: rules that change nothing, a target behind a softmax."""
-        return self._native.warnings()
+        """For people: rules that change nothing, a target behind a softmax, a module that was exported."""
+        return [*self.notes, *self._native.warnings()]
 
     @property
     def summary(self) -> dict[str, Any]:
