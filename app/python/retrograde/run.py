@@ -315,8 +315,17 @@ class Run:
     def __repr__(self) -> str:
         return f"<retrograde.Run of {self.model_name}: {self.composite}, target {self.aim()}>"
 
+    def view(self, *, size: int = 320, overlay: bool = True) -> Any:
+        """The run as a notebook draws it: pictures of the input, their heatmaps with a colour bar, words or series, and
+        the ledger. size: pixels of the longer side on the page; overlay: the heatmap over the picture in grey, else by
+        itself. Raises UsageError."""
+        from . import drawing
+        if isinstance(size, bool) or not isinstance(size, (int, numpy.integer)) or not 16 <= size <= 4096:
+            raise UsageError(f"size is a number of pixels from 16 to 4096, not {size!r}")
+        return drawing.View(self, int(size), bool(overlay))
+
     def _repr_png_(self) -> bytes | None:
-        """The heatmap of the first input that is a picture; None where there is none."""
+        """The first input that is a picture, beside its heatmap; None where there is none."""
         from . import drawing
         return drawing.png_of(self)
 
