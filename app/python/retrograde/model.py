@@ -182,6 +182,7 @@ def listener(progress: bool | Progress | None) -> Progress | None:
 
     def told(stage: str, done: int, total: int) -> None:
         bar.set_description(stage, refresh=False)
+        bar.unit = "input" if stage == "inputs" else "node"
         bar.total, bar.n = max(total, done), done
         bar.refresh()
     return told
