@@ -65,6 +65,17 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(answer["exit"], 2)
         self.assertIn("epsilon_plus", answer["error"] + (answer["remedy"] or ""))
 
+    def test_what_cannot_be_parsed_is_an_answer_too(self):
+        for typed, words in (("explian", "did you mean explain"), ("explain", "MODEL is required")):
+            said, _ = self.shell.typed(f"retrograde-cli {typed} --json")
+            answer = json.loads(said)
+            self.assertEqual((answer["exit"], self.shell.last), (2, 2))
+            self.assertIn(words, answer["error"] + answer["remedy"])
+
+    def test_verify_begins_with_one_sentence(self):
+        said, _ = self.shell.typed(f"retrograde-cli verify {MODEL} {PICTURE}")
+        self.assertTrue(said.startswith("The arithmetic of this model and input is right: 20 checks "), said[:200])
+
     def test_labels_are_found_whatever_the_case(self):
         said, complaint = self.shell.typed(f"{EXPLAIN} --target Lamp")
         self.assertEqual(self.shell.last, 0, complaint)

@@ -38,6 +38,13 @@ def is_same_line(expected, said):
     return len(a) == len(b) and all(map(is_same_word, a, b))
 
 
+SAMPLE = "samples/clever-hans/clever-hans.onnx samples/clever-hans/jug-tagged.png"
+PRINTS = [f"explain {SAMPLE} --output-dir o --run run.retro", f"explain {SAMPLE} --composite gradient --output-dir g",
+          "info samples/clever-hans/clever-hans.onnx", f"verify {SAMPLE}", "audit run.retro", "diagnose run.retro",
+          f"evaluate {SAMPLE} --output-dir e", "analyze samples/graphs/resnet50.json", "trace run.retro --at 50",
+          "plan samples/graphs/resnet50.json --budget 70% --out p.json"]
+
+
 class Pages(unittest.TestCase):
     def setUp(self):
         self.shell = Shell()
@@ -65,6 +72,19 @@ class Pages(unittest.TestCase):
         listed = (ROOT / "docs/howto/README.md").read_text(encoding="utf-8")
         for page in (ROOT / "docs/howto").glob("*.md"):
             self.assertTrue(page.name == "README.md" or f"]({page.name})" in listed, page.name)
+
+    def test_words_in_front_of_lines_are_in_the_glossary(self):
+        text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8").lower()
+        known = {word.strip() for entry in re.findall(r"^\*\*(.*?)\*\*", text, re.M)
+                 for word in re.split(r"[,(]", entry.replace(".", ""))}
+        for typed in PRINTS:
+            said, complaint = self.shell.typed("retrograde-cli " + typed)
+            self.assertEqual(self.shell.last, 0, complaint)
+            found = [re.match(r" {0,2}([a-z][a-z ]*?)(?::|  )", line) for line in said.split("\n")[:10]]
+            words = {one[1] for one in found if one}
+            self.assertTrue(words, said)
+            unknown = {word for word in words if not {word, *word.split()} & known}
+            self.assertEqual(unknown, set(), typed)
 
     def test_every_verb_of_dev_is_there(self):
         said, _ = self.shell.typed(f"{ROOT}/dev help")
