@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows README, Start and the how-to pages as they stand. Every command of a block ```console is typed, and every
-line below it must be in what it prints: words are equal, numbers differ by at most two parts in a thousand (machines
-add in other orders), and … leaves out the rest of a line. A command that fails is followed by `echo $?`."""
+"""Follows README, Start, the traversal and the how-to pages as they stand. Every command of a block ```console is
+typed, and the lines below it must be in what it prints, in their order: words are equal, numbers differ by at most two
+parts in a thousand (machines add in other orders), and … leaves out the rest of a line. A command that fails is
+followed by `echo $?`."""
 import re
 import unittest
 
 from stranger import ROOT, Shell
 
-PAGES = [ROOT / "README.md", ROOT / "docs/start.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "docs/start.md", "docs/traversal.md")),
+         *sorted((ROOT / "docs/howto").glob("*.md"))]
 LEAST = {"README.md": 1, "docs/howto/README.md": 0}  # commands of a page; else 3
 WITHIN = 2e-3
 
@@ -58,10 +60,11 @@ class Pages(unittest.TestCase):
             said, complaint = self.shell.typed(command)
             self.assertTrue(self.shell.last == 0 or following == "echo $?", f"{command}\n{complaint}")
             self.assertTrue(below, f"{command}\nthe page does not show what this prints")
-            lines = (said + complaint).split("\n")
+            lines = iter((said + complaint).split("\n"))
             for expected in below:
                 self.assertTrue(any(is_same_line(expected, line) for line in lines),
-                                f"{command}\n{expected}\nis not in\n{said}{complaint}")
+                                f"{command}\n{expected}\nis not there, or not behind the lines before, in\n"
+                                f"{said}{complaint}")
 
     def test_what_a_page_shows_is_what_comes(self):
         for page in PAGES:
