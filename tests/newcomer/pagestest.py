@@ -4,9 +4,13 @@ typed, and the lines below it must be in what it prints, in their order: words a
 parts in a thousand (machines add in other orders), and … leaves out the rest of a line. A command that fails is
 followed by `echo $?`."""
 import re
+import sys
 import unittest
 
 from stranger import ROOT, Shell
+
+sys.path.insert(0, str(ROOT / "tests/lint"))
+from pages import fault_of, findings_of, links_of
 
 PAGES = [*(ROOT / name for name in ("README.md", "docs/start.md", "docs/traversal.md")),
          *sorted((ROOT / "docs/howto").glob("*.md"))]
@@ -70,6 +74,26 @@ class Pages(unittest.TestCase):
         for page in PAGES:
             with self.subTest(page.name):
                 self.follow(page, LEAST.get(page.relative_to(ROOT).as_posix(), 3))
+
+    def test_every_link_leads_somewhere(self):
+        found = [ROOT / name for name in ("README.md", "CHANGELOG.md")]
+        for folder in ("docs", "samples", ".github"):
+            found += (ROOT / folder).rglob("*.md")
+        links = 0
+        for page in found:
+            links += len(links_of(page.read_text(encoding="utf-8")))
+            self.assertEqual(findings_of(page), [], page)
+        self.assertGreater(links, 300)
+
+    def test_a_dead_link_and_a_private_word_are_found(self):
+        readme = ROOT / "README.md"
+        self.assertIn("there is no", fault_of(readme, "docs/nowhere.md"))
+        self.assertIn("#nowhere", fault_of(readme, "docs/cli.md#nowhere"))
+        self.assertEqual(fault_of(readme, "docs/cli.md#export"), "")
+        self.assertEqual(links_of("[a](b.md) `[c](d.md)` ![e](f.png)\n```\n[g](h)\n```"), ["b.md", "f.png"])
+        page = self.shell.folder / "page.md"
+        page.write_text("Ways that carry only a shape\nare no ways.\n", encoding="utf-8")
+        self.assertEqual(findings_of(page), ['line 2: "are no ways": say what does not count'])
 
     def test_every_how_to_page_is_listed(self):
         listed = (ROOT / "docs/howto/README.md").read_text(encoding="utf-8")
