@@ -16,6 +16,7 @@ MISTAKES = [
     (f"{EXPLAIN} --composite epsilon_pls", 2, ["did you mean epsilon_plus"]),
     (f"{EXPLAIN} --rule op:Conv=gama", 2, ["did you mean gamma"]),
     (f"{EXPLAIN} --target mugs", 2, ["did you mean mug"]),
+    (f"{EXPLAIN} --target Mgu", 2, ["did you mean mug"]),
     (f"{EXPLAIN} --target 99", 2, ["99", "6"]),
     (f"{EXPLAIN} --checkpoint stem.rellu", 2, ["stem"]),
     (f"{EXPLAIN} --budget 1%", 4, ["no plan needs less than 331776", "give more"]),
@@ -76,10 +77,22 @@ class Mistakes(unittest.TestCase):
         said, _ = self.shell.typed(f"retrograde-cli verify {MODEL} {PICTURE}")
         self.assertTrue(said.startswith("The arithmetic of this model and input is right: 20 checks "), said[:200])
 
+    def test_several_files_are_explained_one_after_the_other(self):
+        said, complaint = self.shell.typed(f"retrograde-cli explain {MODEL} {PICTURE} picture.png "
+                                           f"{PICTURE.replace('-tagged', '')} --output-dir many")
+        self.assertIn("3 explained now", said, complaint)
+        self.assertTrue((self.shell.folder / "many/picture/summary.json").is_file())
+
     def test_labels_are_found_whatever_the_case(self):
         said, complaint = self.shell.typed(f"{EXPLAIN} --target Lamp")
         self.assertEqual(self.shell.last, 0, complaint)
         self.assertIn("lamp", said)
+
+    def test_help_fits_a_terminal_of_eighty_columns(self):
+        for program in ("retrograde", "retrograde-lut-train", "retrograde-cli", "retrograde-cli diagnose"):
+            said, _ = self.shell.typed(f"{program} --help")
+            wide = [line for line in said.split("\n") if len(line) > 80 and not line.startswith("  /")]
+            self.assertTrue(said and not wide, f"{program}: {wide}")
 
     def test_head_ends_quietly(self):
         said, complaint = self.shell.typed("set -o pipefail; retrograde-cli ops | head -n 1")
