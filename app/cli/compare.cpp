@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 
 namespace retro::app
 {
@@ -146,13 +147,17 @@ void sayRest(const Context& context, const Comparison& comparison)
 
 void sayValues(const Context& context, const Comparison& comparison, std::size_t most)
 {
+    const std::span shown(comparison.values.data(), std::min(most, comparison.values.size()));
+    std::size_t width = 36; // of the names
+    for (const ValueDifference& value : shown) {
+        width = std::max(width, value.name.size());
+    }
     context.say("");
-    context.say(fmt::format("{:<36} {:>13} {:>13} {:>11} {:>11} {:>9}", "value, from the target", "sum A", "sum B",
-                            "largest", "relative", "cosine"));
-    for (std::size_t i = 0; i < std::min(most, comparison.values.size()); ++i) {
-        const ValueDifference& value = comparison.values[i];
-        context.say(fmt::format("{:<36} {:>13.6g} {:>13.6g} {:>11.3g} {:>11.3g} {:>9.6f}", value.name, value.sumA,
-                                value.sumB, value.largest, value.relative(), value.cosine));
+    context.say(fmt::format("{:<{}} {:>13} {:>13} {:>11} {:>11} {:>9}", "value, from the target", width, "sum A",
+                            "sum B", "largest", "relative", "cosine"));
+    for (const ValueDifference& value : shown) {
+        context.say(fmt::format("{:<{}} {:>13.6g} {:>13.6g} {:>11.3g} {:>11.3g} {:>9.6f}", value.name, width,
+                                value.sumA, value.sumB, value.largest, value.relative(), value.cosine));
     }
     if (comparison.values.size() > most) {
         context.say(fmt::format("… and {} more; --most N, --csv or --json give all", comparison.values.size() - most));

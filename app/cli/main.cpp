@@ -10,6 +10,7 @@
 #include "core/base/standardstreams.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,15 +33,13 @@ namespace
 
 bool isOption(std::string_view word) { return word.starts_with("--") && word.size() > 2; }
 
-void sayGuess(const std::string& lacking, std::string_view word, const std::vector<std::string>& known)
+/// Which verb or options of a call there are none of, and what was meant maybe; empty where all are known.
+std::vector<std::string> guessesOf(const CLI::App& program, std::span<char* const> arguments)
 {
-    base::sayErrorLine(fmt::format("retrograde-cli: {} {}{}", lacking, word, base::guessText(word, known)));
-}
-
-/// Says on standard error which verb or options of a call there are none of, and what was meant maybe; nothing where
-/// all are known.
-void sayGuesses(const CLI::App& program, std::span<char* const> arguments)
-{
+    std::vector<std::string> guesses;
+    const auto guess = [&](const std::string& lacking, std::string_view word, const std::vector<std::string>& known) {
+        guesses.push_back(fmt::format("{} {}{}", lacking, word, base::guessText(word, known)));
+    };
     std::vector<std::string> verbs;
     for (const CLI::App* verb : program.get_subcommands(nullptr)) {
         verbs.push_back(verb->get_name());
@@ -48,9 +47,9 @@ void sayGuesses(const CLI::App& program, std::span<char* const> arguments)
     const std::string first = arguments.size() > 1 ? arguments[1] : "";
     if (std::ranges::find(verbs, first) == verbs.end()) {
         if (!first.empty() && !first.starts_with('-')) {
-            sayGuess("there is no verb", first, verbs);
+            guess("there is no verb", first, verbs);
         }
-        return;
+        return guesses;
     }
     const CLI::App& verb = *program.get_subcommand(first);
     std::vector<std::string> options;
@@ -62,9 +61,25 @@ void sayGuesses(const CLI::App& program, std::span<char* const> arguments)
     for (const std::string_view word : arguments.subspan(2)) {
         const std::string name(word.substr(0, word.find('=')));
         if (isOption(name) && std::ranges::find(options, name) == options.end()) {
-            sayGuess(first + " has no option", name, options);
+            guess(first + " has no option", name, options);
         }
     }
+    return guesses;
+}
+
+/// Says on standard error what is wrong with a call, and with --json also as the answer. The exit code.
+int refuse(const CLI::ParseError& error, const CLI::App& program, const Context& context, std::span<char* const> words)
+{
+    const std::vector<std::string> guesses = guessesOf(program, words);
+    for (const std::string& guess : guesses) {
+        base::sayErrorLine("retrograde-cli: " + guess);
+    }
+    if (std::ranges::find(context.arguments, "--json") != context.arguments.end()) {
+        const std::string remedy =
+            guesses.empty() ? "--help lists what there is" : fmt::format("{}", fmt::join(guesses, "; "));
+        context.answer({{"error", error.what()}, {"remedy", remedy}, {"place", ""}, {"exit", 2}});
+    }
+    return 2;
 }
 
 } // namespace
@@ -141,10 +156,7 @@ int parseAndRun(int argc, char** argv)
             for (std::string line; std::getline(out, line);) {
                 retro::base::sayLine(line);
             }
-            if (!isAnswer) {
-                retro::app::sayGuesses(program, {argv, static_cast<std::size_t>(argc)});
-            }
-            return isAnswer ? 0 : 2;
+            return isAnswer ? 0 : retro::app::refuse(error, program, context, {argv, static_cast<std::size_t>(argc)});
         }
         return context.exitCode;
     } catch (...) {

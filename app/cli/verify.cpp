@@ -139,6 +139,21 @@ void sayUlps(const Context& context, const engine::VerifyResult& result, std::si
     }
 }
 
+/// What the properties say together, in plain words.
+std::string verdict(const engine::VerifyResult& result)
+{
+    const auto count = [&](engine::PropertyState state) {
+        return std::ranges::count(result.properties, state, &engine::PropertyResult::state);
+    };
+    const auto violated = count(engine::PropertyState::Violated);
+    const auto skipped = count(engine::PropertyState::NotApplicable);
+    return fmt::format("{}: {} checks of forward pass, gradients and relevance, {} held{}{}",
+                       violated == 0 ? "The arithmetic of this model and input is right" : "The arithmetic is wrong",
+                       result.properties.size(), count(engine::PropertyState::Held),
+                       violated == 0 ? "" : fmt::format(", {} violated", violated),
+                       skipped == 0 ? "" : fmt::format(", {} that do not apply", skipped));
+}
+
 Result<void> verifyModel(Context& context, const VerifyOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
@@ -150,6 +165,7 @@ Result<void> verifyModel(Context& context, const VerifyOptions& options)
     if (context.json) {
         context.answer(toJson(*model, result));
     } else {
+        context.say(verdict(result));
         sayTarget(context, *model, result.model->graph(), result.target);
         for (const engine::PropertyResult& one : result.properties) {
             context.say(fmt::format("{:<16} {:<14} {}", one.id, engine::nameOf(one.state), one.statement));

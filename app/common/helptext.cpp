@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,21 @@ std::string row(const std::string& name, const std::string& sentence)
                                    : head + '\n' + wrapped(sentence, kSentences, 0);
 }
 
+/// Where the pages lie that sentences name as docs/…: in a wheel or an archive, a Debian package, the source. Empty:
+/// nowhere.
+std::string folderOfPages()
+{
+    namespace fs = std::filesystem;
+    std::error_code none;
+    const fs::path programs = fs::read_symlink("/proc/self/exe", none).parent_path();
+    for (const char* place : {"../docs", "../share/doc/retrograde/docs", "../../../docs"}) {
+        if (fs::exists(programs / place / "cli.md", none)) {
+            return (programs / place).lexically_normal().string();
+        }
+    }
+    return {};
+}
+
 /// The texts of "TEXT:{auto,float,double}"; none where any is taken.
 std::vector<std::string> choicesOf(const std::string& type)
 {
@@ -98,6 +115,8 @@ std::string HelpText::make_help(const CLI::App* verb, std::string name, CLI::App
         });
         text += options.empty() ? std::string() : make_group(group, false, options);
     }
+    const std::string pages = text.find("docs/") == std::string::npos ? std::string() : folderOfPages();
+    text += pages.empty() ? pages : fmt::format("\nPages named docs/… lie in\n  {}\n", pages);
     return text + make_subcommands(verb, mode) + make_footer(verb);
 }
 

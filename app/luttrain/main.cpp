@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/common/helptext.h"
 #include "app/luttrain/trainoptions.h"
 #include "core/base/exitcode.h"
 #include "core/base/failure.h"
@@ -13,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 
 namespace
 {
@@ -96,6 +98,7 @@ int main(int argc, char** argv)
 {
     retro::base::prepareStreams();
     CLI::App program("Trains a classifier of LUT layers and saves it as a model.", "retrograde-lut-train");
+    program.formatter(std::make_shared<retro::app::HelpText>());
     retro::app::TrainOptions options;
     addOptions(program, options);
     try {

@@ -2,6 +2,7 @@
 #include "app/python/model.h"
 
 #include "app/python/errors.h"
+#include "app/python/unlocked.h"
 #include "core/base/editdistance.h"
 #include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
@@ -415,7 +416,7 @@ std::shared_ptr<Run> Model::explain(const nb::list& given, const Options& option
     std::shared_ptr<Run> run;
     std::optional<base::Error> refused;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const std::scoped_lock one(m_one);
         const engine::LoadedModelPointer model = runnable(question);
         engine::ExplainRequest request = valueOf(engine::resolve(question, *model));
@@ -461,7 +462,7 @@ nb::dict Model::run(const nb::list& given, const std::vector<std::string>& patte
                                   listener.progress(), hidden);
     };
     base::Result<engine::ForwardOutputs> made = [&] {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const std::scoped_lock one(m_one);
         return base::caught(pass);
     }();
@@ -499,7 +500,7 @@ nb::tuple Model::explainText(const Options& options, std::optional<bool> records
     engine::LanguageReport report;
     std::optional<base::Error> refused;
     {
-        const nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const std::scoped_lock one(m_one);
         const engine::LoadedModelPointer model = runnable(question);
         const auto pass = [&]() -> base::Result<void> {

@@ -3,6 +3,7 @@
 #include "app/python/errors.h"
 #include "app/python/model.h"
 #include "app/python/run.h"
+#include "app/python/unlocked.h"
 #include "core/engine/results/batch.h"
 #include "core/ops/threads.h"
 
@@ -82,6 +83,7 @@ NB_MODULE(_native, module)
     module.def("input_endings", &retro::engine::inputEndings);
     module.def("set_threads", &retro::ops::setThreads);
     module.def("threads", &retro::ops::threads);
+    module.def("shares_threads", &sharesThreads);
     addModel(module);
     addRun(module);
 }

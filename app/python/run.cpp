@@ -3,6 +3,7 @@
 
 #include "app/python/arrays.h"
 #include "app/python/errors.h"
+#include "app/python/unlocked.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/engine/compare/compare.h"
 #include "core/engine/diagnose.h"
@@ -201,7 +202,7 @@ std::string Run::summary() const { return engine::summaryJson(*m_model, m_reques
 std::string Run::diagnose(const Run* against, const std::vector<std::string>& families,
                           const std::vector<std::string>& checks, bool isDeep) const
 {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const auto factsOf = [](const Run& run) {
         engine::ExplainRequest request = run.m_request;
         request.record = false;

@@ -9,7 +9,8 @@
 namespace retro::base
 {
 
-/// How many letters must be put in, taken out or changed to get from `a` to `b`. O(|a| · |b|).
+/// How many letters must be put in, taken out, changed, or exchanged with the next, to get from `a` to `b`.
+/// O(|a| · |b|).
 [[nodiscard]] std::size_t editsBetween(std::string_view a, std::string_view b);
 
 /// Those of the names that a misspelt one may stand for, at most three, the nearest first: whatever the case, at most a

@@ -4,9 +4,10 @@
     python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so … --module-out FOLDER]
     python3 bundle.py --check           only says whether what it needs is here
 
-FOLDER gets bin, lib, plugins, fonts, xkb, share and licenses. Left to the system are the C and C++ run time and
-libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same process
-(PyTorch's OpenMP, protobuf) are never taken for ours; Qt and Graphviz keep theirs: they look for each other by them.
+FOLDER gets bin, lib, plugins, fonts, xkb, share, docs and licenses. Left to the system are the C and C++ run time and
+libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same
+process (PyTorch's OpenMP, protobuf) are never taken for ours; Qt and Graphviz keep theirs: they look for each other by
+them.
 Needs Debian's dpkg, patchelf (0.14 or later) and binutils.
 """
 from __future__ import annotations
@@ -210,6 +211,9 @@ def take_data(bundle: Bundle) -> None:
     here = pathlib.Path(__file__).resolve().parent
     for file in here.glob("ai.retrograde.Retrograde.*"):
         bundle.copy(file, f"share/{file.name}", own=True)
+    pages = here.parents[1] / "docs"
+    for page in pages.rglob("*.md"):  # which --help names
+        bundle.copy(page, f"docs/{page.relative_to(pages)}", own=True)
 
 
 def check() -> None:

@@ -3,8 +3,8 @@
 """Finishes a release: release.py FOLDER VERSION writes notes, a list of parts and checksums beside the packages there.
 
 NOTES.md: the part of CHANGELOG.md of that version. sbom.cdx.json: CycloneDX 1.5, what the wheel and the folder carry,
-from the SOURCES.tsv inside each, and what the Debian package depends on. SHA256SUMS: of every file; `sha256sum -c`
-reads it.
+from the SOURCES.tsv inside each, and what the Debian package depends on. SHA256SUMS: of every file, a page to try
+among them; `sha256sum -c` reads it.
 """
 import hashlib
 import json
@@ -65,7 +65,7 @@ def main() -> None:
     (folder / "NOTES.md").write_text(notes(version), encoding="utf-8")
     text = json.dumps(parts(packages, version), indent=1, ensure_ascii=False)
     (folder / "sbom.cdx.json").write_text(text + "\n", encoding="utf-8")
-    files = [*packages, folder / "NOTES.md", folder / "sbom.cdx.json"]
+    files = [*packages, *sorted(folder.glob("*.html")), folder / "NOTES.md", folder / "sbom.cdx.json"]
     lines = [f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}\n" for one in files]
     (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 

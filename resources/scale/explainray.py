@@ -11,6 +11,7 @@ Rows: id (file name), and what relevancerows.py says, which also reads the input
 
 The inputs are shared out in parts of --shard files. Each part is written as OUT/part-NNNNN.parquet, under another name
 first. A call that is started again skips the parts that are there; Ray runs a part again when its worker is lost.
+Names of what lies beside the parts begin with _ or a dot, so that pandas.read_parquet(OUT) reads the parts alone.
 Packages: ray[data], onnxruntime, numpy, pyarrow; Pillow for pictures.
 """
 import argparse
@@ -79,7 +80,7 @@ def main():
     card = arguments.card and os.path.abspath(arguments.card)
     out = pathlib.Path(arguments.out).absolute()
     out.mkdir(parents=True, exist_ok=True)
-    mark = out / "graph.sha256"
+    mark = out / "_graph.sha256"
     digest = hashlib.sha256(pathlib.Path(graph).read_bytes())
     if card:
         digest.update(pathlib.Path(card).read_bytes())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documentation as a whole: links lead somewhere, every view has its page, every page its picture, lines are short.
+// The pages have what the tables of the program say, every view has its page, and every page its picture.
 #include <QtTest>
 
 #include "app/common/exports.h"
@@ -10,7 +10,6 @@
 #include "core/formats/modelfile.h"
 
 #include <QDir>
-#include <QDirIterator>
 #include <QDockWidget>
 #include <QImage>
 #include <QRegularExpression>
@@ -31,19 +30,6 @@ QString textOf(const QString& path)
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-QStringList pages()
-{
-    QStringList found{kRoot + QStringLiteral("/README.md"), kRoot + QStringLiteral("/CHANGELOG.md")};
-    for (const char* folder : {"/docs", "/samples"}) {
-        QDirIterator files(kRoot + QLatin1String(folder), {QStringLiteral("*.md")}, QDir::Files,
-                           QDirIterator::Subdirectories);
-        while (files.hasNext()) {
-            found << files.next();
-        }
-    }
-    return found;
-}
-
 /// Targets of links and pictures, without code.
 QStringList linksOf(QString text)
 {
@@ -56,36 +42,6 @@ QStringList linksOf(QString text)
         links << match.next().captured(1);
     }
     return links;
-}
-
-/// Names by which headings are linked to, as code hosts make them.
-QStringList anchorsOf(const QString& text)
-{
-    static const QRegularExpression kHeading(QStringLiteral("^#+ +(.*)$"), QRegularExpression::MultilineOption);
-    static const QRegularExpression kDropped(QStringLiteral(R"([^\w\- ])"),
-                                             QRegularExpression::UseUnicodePropertiesOption);
-    QStringList anchors;
-    for (auto match = kHeading.globalMatch(text); match.hasNext();) {
-        anchors << match.next().captured(1).toLower().remove(kDropped).replace(QLatin1Char(' '), QLatin1Char('-'));
-    }
-    return anchors;
-}
-
-/// What is wrong with a link of a page; empty = nothing.
-QString faultOf(const QString& page, const QString& link)
-{
-    if (link.contains(QStringLiteral("://")) || link.startsWith(QLatin1String("mailto:"))) {
-        return {};
-    }
-    const QString path = link.section(QLatin1Char('#'), 0, 0);
-    const QString anchor = link.section(QLatin1Char('#'), 1);
-    const QString target = path.isEmpty() ? page : QFileInfo(page).dir().filePath(path);
-    if (!QFileInfo::exists(target)) {
-        return QStringLiteral("there is no %1").arg(path);
-    }
-    return anchor.isEmpty() || anchorsOf(textOf(target)).contains(anchor)
-               ? QString()
-               : QStringLiteral("no heading #%1").arg(anchor);
 }
 
 /// Page of a dock: the word of its name that is the name of a page.
@@ -106,48 +62,6 @@ class DocumentationTest : public QObject
 {
     Q_OBJECT
 private slots:
-    void linksLeadSomewhere()
-    {
-        QStringList faults;
-        int links = 0;
-        for (const QString& page : pages()) {
-            for (const QString& link : linksOf(textOf(page))) {
-                const QString fault = faultOf(page, link);
-                ++links;
-                if (!fault.isEmpty()) {
-                    faults << page.mid(kRoot.size() + 1) + QStringLiteral(": ") + fault;
-                }
-            }
-        }
-        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(QLatin1Char('\n'))));
-        QVERIFY(links > 50);
-    }
-
-    void aDeadLinkIsFound()
-    {
-        const QString page = kRoot + QStringLiteral("/README.md");
-        QVERIFY(!faultOf(page, "docs/nowhere.md").isEmpty());
-        QVERIFY(!faultOf(page, "docs/cli.md#nowhere").isEmpty());
-        QVERIFY(faultOf(page, "docs/cli.md#export").isEmpty());
-        QCOMPARE(linksOf("[a](b.md) `[c](d.md)` ![e](f.png)"), (QStringList{"b.md", "f.png"}));
-    }
-
-    // Rows of tables cannot be wrapped.
-    void linesHaveAtMost120Characters()
-    {
-        constexpr int kMost = 120;
-        QStringList faults;
-        for (const QString& page : pages()) {
-            const QStringList lines = textOf(page).split(QLatin1Char('\n'));
-            for (int i = 0; i < lines.size(); ++i) {
-                if (lines[i].size() > kMost && !lines[i].startsWith(QLatin1Char('|'))) {
-                    faults << QStringLiteral("%1, line %2").arg(page.mid(kRoot.size() + 1)).arg(i + 1);
-                }
-            }
-        }
-        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(QLatin1Char('\n'))));
-    }
-
     void theListOfOptionsIsThatOfTheTable()
     {
         QString wanted;

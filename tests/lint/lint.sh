@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Format, length of lines, comments of the public API, what clang cannot read; then warnings as errors and cognitive
-# complexity over 15. Prints every finding and fails when there is one. --quick: only the first four, which need no
-# build and take seconds; ctest runs them as `lint_quick`.
+# Format, length of lines, links and words of pages, comments of the public API, what clang cannot read; then warnings
+# as errors and cognitive complexity over 15. Prints every finding and fails when there is one. --quick: only the first
+# five, which need no build and take seconds; ctest runs them as `lint_quick`.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 failures=0
@@ -42,6 +42,13 @@ echo "== lines (at most $long_line characters)"
 report_all < <(git ls-files '*.md' '*.sh' '*.awk' dev |
     LC_ALL=C.UTF-8 xargs grep -HnoE ".{$((long_line + 1)),}" | grep -vE '\.md:[0-9]+: *\|' |
     sed -E 's/^([^:]*:[0-9]+):.*/\1: longer than '"$long_line"' characters/')
+
+if [ -x /usr/bin/python3 ]; then
+    echo "== links and words of the pages"
+    report_all < <(git ls-files '*.md' | xargs /usr/bin/python3 tests/lint/pages.py)
+else
+    echo "== links and words: python3 is not installed, left out"
+fi
 
 echo "== public functions of core and kernels have a comment"
 report_all < <(git ls-files 'core/*.h' 'kernels/*.h' | xargs awk -f tests/lint/undocumented.awk)

@@ -40,6 +40,7 @@ class Release(unittest.TestCase):
         return subprocess.run([sys.executable, SCRIPT, self.folder, version], capture_output=True, text=True, check=False)
 
     def test_notes_parts_and_checksums_are_there(self):
+        (self.folder / "try.html").write_text("<!DOCTYPE html>")
         done = self.finish(dist.version())
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "NOTES.md").read_text().startswith(f"# Retrograde {dist.version()}\n\n###"))
@@ -48,6 +49,7 @@ class Release(unittest.TestCase):
         for package in parts["components"]:
             names = {one["name"] for one in package["components"]}
             self.assertLess({"libc6"} if package["name"].endswith(".deb") else {"nanobind"}, names)
+        self.assertIn("  try.html\n", (self.folder / "SHA256SUMS").read_text())
         subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=self.folder, check=True)
 
     def test_a_version_without_notes_is_refused(self):

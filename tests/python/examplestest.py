@@ -1,30 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/python.md, run in their order in one namespace."""
+"""The examples of docs/python.md and docs/start.md, run in their order in one namespace for each page. Where a block
+```text follows, its lines must be in what the example prints."""
+import contextlib
+import io
 import os
 import re
+import sys
 import unittest
 
 from module import ROOT, Case
 
-PAGE = ROOT / "docs/python.md"
+sys.path.insert(0, str(ROOT / "tests/newcomer"))
+from pagestest import is_same_line
 
 
 class Examples(Case):
-    def test_every_example_runs(self):
+    def run_all(self, page):
         os.symlink(ROOT / "samples", self.folder / "samples")
         before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
-        space, run, text = {}, 0, PAGE.read_text(encoding="utf-8")
-        for found in re.finditer(r"^```python\n(.*?)^```$", text, re.M | re.S):
+        space, run, text = {}, 0, page.read_text(encoding="utf-8")
+        for found in re.finditer(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", text, re.M | re.S):
             line = text[: found.start()].count("\n") + 1
+            printed = io.StringIO()
             try:
-                exec(compile("\n" * line + found.group(1), str(PAGE), "exec"), space)
+                with contextlib.redirect_stdout(printed):
+                    exec(compile("\n" * line + found.group(1), str(page), "exec"), space)
             except ImportError as error:
                 print(f"line {line}: left out ({error})")
                 continue
+            said = printed.getvalue().split("\n")
+            for expected in (found.group(2) or "").splitlines():
+                self.assertTrue(any(is_same_line(expected, one) for one in said),
+                                f"{page.name}, line {line}: {expected}\nis not in\n{printed.getvalue()}")
             run += 1
-        self.assertGreaterEqual(run, 3)
+        return run
+
+    def test_every_example_runs(self):
+        self.assertGreaterEqual(self.run_all(ROOT / "docs/python.md"), 3)
+
+    def test_start_runs(self):
+        self.assertGreaterEqual(self.run_all(ROOT / "docs/start.md"), 1)
 
 
 if __name__ == "__main__":

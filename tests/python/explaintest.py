@@ -204,7 +204,17 @@ class Records(Case):
         self.assertEqual(run._repr_png_()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertIn("data:image/png;base64,", run._repr_html_())
         self.assertIn("reached the inputs", run._repr_html_())
+        page = run.view(size=480, overlay=False)._repr_html_()
+        self.assertEqual(page.count("width:480px"), 2)
+        largest = numpy.abs(run["image"].sum(axis=1)).max()
+        self.assertIn(f"<span>{largest:+.2g}</span>", page)  # of the colour bar
+        self.assertNotEqual(page, run.view(size=480)._repr_html_())
+        with self.refused(rg.UsageError, 2, "16 to 4096"):
+            run.view(size=0)
         from retrograde import drawing
+        pixels = drawing.photo_of(run.inputs["image"][0], run._native.preparation())
+        self.assertEqual(pixels.shape, (96, 96, 3))
+        numpy.testing.assert_allclose(pixels / 255, numpy.moveaxis(run.inputs["image"][0], 0, -1), atol=0.002)
         colours = drawing.colours(numpy.array([-1.0, 0.0, 1.0]))
         self.assertGreater(int(colours[0, 2]), int(colours[0, 0]))  # blue below zero
         self.assertGreater(int(colours[2, 0]), int(colours[2, 2]))  # red above

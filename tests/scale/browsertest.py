@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""resources/scale/browser/index.html in headless Chromium: the class, score and relevance that it shows are those of
-the engine, and it draws a heatmap.
+"""resources/scale/browser in headless Chromium: the class, score and relevance that the page shows are those of the
+engine, and it draws a heatmap. Then the page in one file, from the disk: covering the tag of the sample changes the
+class.
 
-RETRO_ORT_WEB names the folder dist of onnxruntime-web (ort.min.js and its .wasm). Without it a stand-in takes the place
-of the runtime: it sends the tensors to this test, which runs the graph in onnxruntime; the page is the same. Ends with
-77 (skipped) where the browser or a package is missing."""
+RETRO_ORT_WEB names the folder dist of onnxruntime-web (ort.min.js and its .wasm); without it runtime.js runs the graph.
+Ends with 77 (skipped) where the browser or a package is missing."""
 import base64
 import functools
 import http.server
@@ -15,69 +15,31 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 import needs
 
-needs.need("onnxruntime", "numpy", "PIL")
+needs.need("numpy", "PIL")
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
                None)
 if BROWSER is None:
     needs.skip("no Chromium")
 
 import numpy as np
-import onnxruntime
 from PIL import Image
 
-STAND_IN = """
-globalThis.ort = {
-  Tensor: class { constructor(type, data, dims) { Object.assign(this, {type, data, dims}); } },
-  InferenceSession: { async create(file) {
-    const about = await (await fetch("/about")).json();
-    return {...about, async run(feed) {
-      const given = Object.fromEntries(Object.entries(feed).map(([name, one]) =>
-          [name, {type: one.type, dims: one.dims, data: Array.from(one.data, Number)}]));
-      const made = await (await fetch("/run", {method: "POST", body: JSON.stringify(given)})).json();
-      return Object.fromEntries(Object.entries(made).map(([name, data]) => [name, {data: Float32Array.from(data)}]));
-    }};
-  } }
-};
-"""
+sys.path.insert(0, str(needs.SCALE / "browser"))
+import onefile
 
 
-class Page(http.server.SimpleHTTPRequestHandler):
-    """Files of a folder; /about and /run are the stand-in's."""
-
-    session = None
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder."""
 
     def log_message(self, *_):
         pass
-
-    def answer(self, value):
-        text = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def do_GET(self):
-        if self.path != "/about":
-            super().do_GET()
-            return
-        inputs = self.session.get_inputs()
-        self.answer({"inputNames": [one.name for one in inputs],
-                     "outputNames": [one.name for one in self.session.get_outputs()],
-                     "inputMetadata": [{"name": one.name, "shape": one.shape} for one in inputs]})
-
-    def do_POST(self):
-        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        types = {"float32": np.float32, "int64": np.int64}
-        feed = {name: np.array(one["data"], types[one["type"]]).reshape(one["dims"]) for name, one in given.items()}
-        names = [one.name for one in self.session.get_outputs()]
-        self.answer({name: value.ravel().tolist() for name, value in zip(names, self.session.run(names, feed))})
 
 
 class Browser:
@@ -128,14 +90,29 @@ class Browser:
     def state_of(self, address):
         """What the page says in the end."""
         self.call("Page.navigate", url=address)
+        return self.said(lambda state: "reached" in state or "rror" in state)
+
+    def said(self, is_answer):
+        """What the page says, as soon as it is an answer."""
         until = time.monotonic() + 240
         state = ""
         while time.monotonic() < until:
             state = self.value("document.getElementById('state')?.textContent") or ""
-            if "reached" in state or "rror" in state:
+            if is_answer(state):
                 return state
             time.sleep(0.2)
         raise AssertionError(f"the page still says: {state}")
+
+    def drawn(self, identifier, box):
+        """Draws over a box (x, y, width, height in pixels of the picture) with the mouse."""
+        left, top, scale = self.value(
+            f"(() => {{ const one = document.getElementById('{identifier}'), box = one.getBoundingClientRect();"
+            " return [box.left, box.top, box.width / one.width].join(); })()").split(",")
+        for row in range(0, box[3] + 1, 4):
+            for step, kind in enumerate(("mousePressed", "mouseMoved", "mouseReleased")):
+                self.call("Input.dispatchMouseEvent", type=kind, button="left", buttons=int(kind != "mouseReleased"),
+                          clickCount=1, x=float(left) + float(scale) * (box[0] + step * box[2] / 2),
+                          y=float(top) + float(scale) * (box[1] + row))
 
     def screenshot(self):
         return base64.b64decode(self.call("Page.captureScreenshot")["data"])
@@ -145,53 +122,80 @@ class Browser:
         self.process.wait()
 
 
+def of_the_engine(folder, picture):
+    """Class, score and relevance of a picture, as the command line says them."""
+    needs.retrograde("explain", needs.MODEL, "--input", picture, "--composite", "epsilon_plus", "--output-dir", folder)
+    said = json.loads((folder / "summary.json").read_text())
+    return said["target"][0]["index"], said["target"][0]["logit"], said["relevance_inputs"]
+
+
+def shows(state, expected):
+    """Whether the page says these numbers."""
+    found = re.search(r"Class (\d+)[^,]*, score (\S+); relevance (\S+) reached the picture", state)
+    assert found, state
+    assert int(found[1]) == expected[0], (state, expected)
+    for said, wanted in zip(map(float, found.groups()[1:]), expected[1:]):
+        assert abs(said - wanted) <= 2e-3 * abs(wanted), (state, expected)
+
+
+def served(folder, browser, graph):
+    """The page behind a server, with a picture of noise."""
+    site = folder / "site"
+    shutil.copytree(needs.SCALE / "browser", site)
+    shutil.copy(graph, site)
+    pixels = np.random.default_rng(5).integers(0, 256, (96, 96, 3), np.uint8)
+    Image.fromarray(pixels).save(site / "picture.png")
+    runtime = os.environ.get("RETRO_ORT_WEB")
+    if runtime:
+        shutil.copytree(runtime, site / "dist")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/index.html"
+    shown = browser.state_of(address + "?picture=picture.png")
+    shows(shown, of_the_engine(folder / "noise", site / "picture.png"))
+    (folder / "page.png").write_bytes(browser.screenshot())
+    drawn = np.asarray(Image.open(folder / "page.png").convert("RGB")).astype(int)
+    reddish = (drawn[..., 0] - drawn[..., 2] > 60).sum()
+    bluish = (drawn[..., 2] - drawn[..., 0] > 60).sum()
+    assert reddish + bluish > 100, "no heatmap is drawn"
+    missing = browser.state_of(address + "?picture=nothing.png")
+    assert "there is no picture nothing.png" in missing
+    print(shown, "with onnxruntime-web" if runtime else "with runtime.js")
+    server.shutdown()
+
+
+def one_file(folder, browser, graph):
+    """The page in one file: the tag makes it a mug, and without the tag it is a jug."""
+    card = json.loads(needs.CARD.read_text(encoding="utf-8"))
+    picture = next(one for one in card["pictures"] if one["file"] == "jug-tagged.png")
+    page = folder / "try.html"
+    page.write_text(onefile.page_of(graph, needs.CARD, [needs.MODEL.with_name(picture["file"])], "A sentence."),
+                    encoding="utf-8")
+    shown = browser.state_of(page.as_uri())
+    shows(shown, of_the_engine(folder / "jug", needs.MODEL.with_name(picture["file"])))
+    assert "(mug)" in shown, shown
+    browser.drawn("picture", picture["tag_box"])
+    covered = browser.said(lambda state: state != shown)
+    assert "(jug)" in browser.said(lambda state: "(jug)" in state), covered
+    if keep := os.environ.get("RETRO_KEEP"):
+        pathlib.Path(keep).write_bytes(browser.screenshot())
+        shutil.copy(page, pathlib.Path(keep).with_suffix(".html"))
+    browser.value("document.getElementById('uncover').click()")
+    browser.said(lambda state: "(mug)" in state)
+    print(shown, "in one file; covered:", covered)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["HOME"] = os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_CACHE_HOME"] = name
-        site = folder / "site"
-        shutil.copytree(needs.SCALE / "browser", site)
-        graph = needs.written_graph(site)
-        Page.session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
-        value = Page.session.get_inputs()[0]
-        height, width = value.shape[2:]
-        pixels = np.random.default_rng(5).integers(0, 256, (height, width, 3), np.uint8)
-        Image.fromarray(pixels).save(site / "picture.png")
-        runtime = os.environ.get("RETRO_ORT_WEB")
-        if runtime:
-            shutil.copytree(runtime, site / "dist")
-        else:
-            (site / "dist").mkdir()
-            (site / "dist/ort.min.js").write_text(STAND_IN)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Page, directory=site))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/index.html"
+        graph = needs.written_graph(folder)
         browser = Browser(folder)
-        shown = browser.state_of(address + "?picture=picture.png")
-        found = re.search(r"Class (\d+), score (\S+); relevance (\S+) reached the picture", shown)
-        assert found, shown
-        (folder / "page.png").write_bytes(browser.screenshot())
-
-        feed = (pixels.transpose(2, 0, 1)[None] / 255).astype(np.float32)
-        np.save(folder / "picture.npy", feed)
-        needs.retrograde("explain", needs.MODEL, "--input", f"{value.name}={folder / 'picture.npy'}", "--composite",
-                         "epsilon_plus", "--output-dir", folder / "results")
-        said = json.loads((folder / "results/summary.json").read_text())
-        assert int(found[1]) == said["target"][0]["index"], (found[0], said["target"])
-        assert abs(float(found[2]) - said["target"][0]["logit"]) <= 2e-3 * abs(said["target"][0]["logit"])
-        assert abs(float(found[3]) - said["relevance_inputs"]) <= 2e-3 * abs(said["relevance_inputs"])
-
-        drawn = np.asarray(Image.open(folder / "page.png").convert("RGB")).astype(int)
-        reddish = (drawn[..., 0] - drawn[..., 2] > 60).sum()
-        bluish = (drawn[..., 2] - drawn[..., 0] > 60).sum()
-        assert reddish + bluish > 100, "no heatmap is drawn"
-        missing = browser.state_of(address + "?picture=nothing.png")
-        assert "there is no picture nothing.png" in missing
-        print(found[0], "with onnxruntime-web" if runtime else "with a stand-in for onnxruntime-web")
-        if keep := os.environ.get("RETRO_KEEP"):
-            shutil.copy(folder / "page.png", keep)
-        browser.close()
-        server.shutdown()
+        try:
+            served(folder, browser, graph)
+            one_file(folder, browser, graph)
+        finally:
+            browser.close()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import base64
 import html
 import struct
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -64,20 +65,71 @@ def plane_of(relevance: numpy.ndarray, layout: str, sample: int = 0) -> numpy.nd
     return relevance[sample].sum(axis=0 if layout == "NCHW" else 2, dtype=numpy.float64)
 
 
+def enlarged(pixels: numpy.ndarray, size: int) -> numpy.ndarray:
+    """Each pixel as often as it takes to have at least that many along the longer side."""
+    times = max(1, -(-size // max(pixels.shape[:2])))
+    return numpy.repeat(numpy.repeat(pixels, times, axis=0), times, axis=1)
+
+
 def picture(plane: numpy.ndarray) -> bytes:
     """The heatmap of a plane as a PNG file."""
-    times = max(1, -(-LEAST_SIDE // max(plane.shape)))
-    return png(numpy.repeat(numpy.repeat(colours(scaled(plane)), times, axis=0), times, axis=1))
+    return png(enlarged(colours(scaled(plane)), LEAST_SIDE))
+
+
+def photo_of(x: numpy.ndarray, preparation: Sequence[Any]) -> numpy.ndarray | None:
+    """What one sample of an input shows, height × width × 3 uint8: its preparation undone; numbers that then are none of
+    a picture are stretched from the least to the largest. None where it has not 1 or 3 channels."""
+    layout, mean, deviation, low, high = preparation
+    shown = (x if layout == "NHWC" else numpy.moveaxis(x, 0, -1)).astype(numpy.float64)
+    if shown.shape[-1] not in (1, 3):
+        return None
+    amounts = (shown * (deviation or 1) + (mean or 0) - low) / ((high - low) or 1)
+    if amounts.min() < -0.05 or amounts.max() > 1.05:
+        amounts = (shown - shown.min()) / ((shown.max() - shown.min()) or 1)
+    pixels = numpy.round(numpy.clip(numpy.nan_to_num(amounts), 0, 1) * 255).astype(numpy.uint8)
+    return numpy.broadcast_to(pixels, (*pixels.shape[:2], 3))
+
+
+def over(photo: numpy.ndarray, plane: numpy.ndarray) -> numpy.ndarray:
+    """The heatmap over a picture in grey: the stronger, the less is seen of the picture."""
+    amounts = scaled(plane)
+    grey = 255 - (255 - photo.mean(axis=2, keepdims=True)) * 0.55
+    share = numpy.clip(numpy.abs(amounts) * 1.6, 0, 1)[..., None]
+    return numpy.round(grey * (1 - share) + colours(amounts) * share).astype(numpy.uint8)
+
+
+def panel(run: Run, name: str, sample: int, overlay: bool) -> list[numpy.ndarray]:
+    """A sample as pictures: what was explained, where that can be shown, and its heatmap. Empty: it is no picture."""
+    preparation = run._native.preparation()
+    plane = plane_of(run[name], preparation[0], sample) if name in run.relevance else None
+    if plane is None:
+        return []
+    photo = photo_of(run.inputs[name][sample], preparation)
+    if photo is None or photo.shape[:2] != plane.shape:
+        return [colours(scaled(plane))]
+    return [photo, over(photo, plane) if overlay else colours(scaled(plane))]
 
 
 def png_of(run: Run) -> bytes | None:
-    """The heatmap of the first input of a run that is a picture."""
-    layout = run._native.preparation()[0]
+    """The first input of a run that is a picture, beside its heatmap and the colour bar."""
     for name in run._native.input_names():
-        plane = plane_of(run[name], layout) if name in run.relevance else None
-        if plane is not None:
-            return picture(plane)
+        pictures = panel(run, name, 0, True)
+        if pictures:
+            shown = [enlarged(one, LEAST_SIDE) for one in pictures]
+            height = shown[0].shape[0]
+            gap = numpy.full((height, 8, 3), 255, numpy.uint8)
+            bar = numpy.broadcast_to(colours(numpy.linspace(1, -1, height))[:, None], (height, 12, 3))
+            return png(numpy.concatenate([part for one in (*shown, bar) for part in (one, gap)][:-1], axis=1))
     return None
+
+
+def colour_bar(largest: float, height: int) -> str:
+    """From the largest magnitude down to its negative."""
+    stops = ",".join("rgb({},{},{})".format(*one) for one in colours(numpy.linspace(1, -1, 9)))
+    marks = "".join(f"<span>{mark:+.2g}</span>" for mark in (largest, 0.0, -largest))
+    return (f'<div style="display:inline-flex;height:{height}px;vertical-align:top;font-size:11px;margin:0 1em 0 .3em">'
+            f'<div style="width:12px;background:linear-gradient({stops})"></div><div style="display:flex;'
+            f'flex-direction:column;justify-content:space-between;margin-left:3px">{marks}</div></div>')
 
 
 def tokens(words: list[str], relevance: numpy.ndarray) -> str:
@@ -107,15 +159,29 @@ def series(values: numpy.ndarray, relevance: numpy.ndarray, layout: str) -> str:
     return f'<svg width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">{bars}{lines}</svg>'
 
 
-def drawn(run: Run, name: str, layout: str) -> str:
+def image(pixels: numpy.ndarray, size: int, what: str) -> str:
+    """A picture whose longer side has that size on the page."""
+    side = "width" if pixels.shape[1] >= pixels.shape[0] else "height"
+    data = base64.b64encode(png(pixels)).decode()
+    return (f'<img alt="{html.escape(what)}" style="{side}:{size}px;image-rendering:pixelated" '
+            f'src="data:image/png;base64,{data}"/>')
+
+
+def drawn(run: Run, name: str, size: int, overlay: bool) -> str:
     """One input of a run."""
-    relevance = run[name]
+    relevance, layout = run[name], run._native.preparation()[0]
     if plane_of(relevance, layout) is not None:
         shown = min(relevance.shape[0], MOST_SAMPLES)
-        drawings = [picture(plane_of(relevance, layout, sample)) for sample in range(shown)]
+        samples = []
+        for sample in range(shown):
+            *photo, heatmap = panel(run, name, sample, overlay)
+            plane = plane_of(relevance, layout, sample)
+            largest = 0.0 if plane is None else numpy.abs(numpy.nan_to_num(plane)).max()
+            height = round(size * min(1, heatmap.shape[0] / heatmap.shape[1]))
+            samples += [image(one, size, name) for one in photo]
+            samples += [image(heatmap, size, f"relevance of {name}"), colour_bar(float(largest), height)]
         rest = f" and {relevance.shape[0] - shown} more" if relevance.shape[0] > shown else ""
-        return " ".join(f'<img alt="relevance of {html.escape(name)}" '
-                        f'src="data:image/png;base64,{base64.b64encode(data).decode()}"/>' for data in drawings) + rest
+        return " ".join(samples) + rest
     words = run._native.words(name)
     if words and len(words) == relevance.size:
         return tokens(words, relevance)
@@ -125,14 +191,26 @@ def drawn(run: Run, name: str, layout: str) -> str:
     return f"<div>{shape}, Σ {relevance.sum(dtype=numpy.float64):.6g}</div>"
 
 
-def html_of(run: Run) -> str:
+class View:
+    """A run as a notebook draws it; `Run.view` makes it."""
+
+    def __init__(self, run: Run, size: int, overlay: bool) -> None:
+        self.run, self.size, self.overlay = run, size, overlay
+
+    def __repr__(self) -> str:
+        return f"<retrograde view of {self.run!r}, {self.size} pixels>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.run, self.size, self.overlay)
+
+
+def html_of(run: Run, size: int = LEAST_SIDE, overlay: bool = True) -> str:
     """A run for a notebook."""
-    layout = run._native.preparation()[0]
     parts = [f"<div><b>{html.escape(run.model_name)}</b> · {html.escape(run.composite)} · "
              f"{html.escape(run.aim())}</div>"]
     for name in run._native.input_names():
         if name in run.relevance:
-            parts.append(f"<div>{html.escape(name)}</div>{drawn(run, name, layout)}")
+            parts.append(f"<div>{html.escape(name)}</div>{drawn(run, name, size, overlay)}")
     if run.is_recorded:
         ledger = run.audit()
         rows = [("started", ledger["start"]), *((cause, -amount) for cause, amount in ledger["causes"].items()),

@@ -182,6 +182,7 @@ def listener(progress: bool | Progress | None) -> Progress | None:
 
     def told(stage: str, done: int, total: int) -> None:
         bar.set_description(stage, refresh=False)
+        bar.unit = "input" if stage == "inputs" else "node"
         bar.total, bar.n = max(total, done), done
         bar.refresh()
     return told
@@ -542,15 +543,20 @@ def table(runs: Iterable[Run]) -> list[dict[str, Any]]:
 
 def explain(model: Any, x: Any, *, example: Any = None, **options: Unpack[LoadAndExplain]) -> Run:
     """`load` and `Model.explain` in one. Options of both are taken; a torch.nn.Module is exported for x where no
-    example is given. Relevance starts with the score itself, and under rules of gradients with start="one", which
-    is what a plain gradient has (captum, torch.autograd). Returns a Run. Raises what both raise."""
+    example is given, which `run.warnings` says. Relevance starts with the score itself, and under rules of gradients
+    with start="one", which is what a plain gradient has (captum, torch.autograd). Returns a Run. Raises what both
+    raise."""
     asked: dict[str, Any] = dict(options)
     of_model = {key: asked.pop(key) for key in [*asked] if key in _model_options()}
-    if hasattr(model, "state_dict") and example is None:
-        example = tuple(x.values()) if isinstance(x, Mapping) else x
-    if hasattr(model, "state_dict") and not isinstance(model, Model) and isinstance(x, Mapping):
+    is_module = hasattr(model, "state_dict") and not isinstance(model, Model)
+    if is_module and isinstance(x, Mapping):
         x = list(x.values())
-    return load(model, example, **of_model).explain(x, **asked)
+    loaded = load(model, x if is_module and example is None else example, **of_model)
+    run = loaded.explain(x, **asked)
+    if is_module:
+        run.notes = [f"{type(model).__name__} was exported to ONNX for this input; for several inputs "
+                     "rg.load(module, example) does that once"]
+    return run
 
 
 def _model_options() -> set[str]:

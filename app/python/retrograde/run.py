@@ -91,6 +91,8 @@ class Run:
 
     def __init__(self, made: Any, model: Model | None) -> None:
         self._native, self.model = made, model
+        #: What whoever asked has to say beside the engine's warnings.
+        self.notes: list[str] = []
         #: Relevance by value name; run[name] is the same. Names of nodes and modules ("layer1.0") are understood.
         self.relevance = Relevance(made, model)
 
@@ -185,8 +187,8 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """For people: rules that change nothing, a target behind a softmax."""
-        return self._native.warnings()
+        """For people: rules that change nothing, a target behind a softmax, a module that was exported."""
+        return [*self.notes, *self._native.warnings()]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -313,8 +315,17 @@ class Run:
     def __repr__(self) -> str:
         return f"<retrograde.Run of {self.model_name}: {self.composite}, target {self.aim()}>"
 
+    def view(self, *, size: int = 320, overlay: bool = True) -> Any:
+        """The run as a notebook draws it: pictures of the input, their heatmaps with a colour bar, words or series, and
+        the ledger. size: pixels of the longer side on the page; overlay: the heatmap over the picture in grey, else by
+        itself. Raises UsageError."""
+        from . import drawing
+        if isinstance(size, bool) or not isinstance(size, (int, numpy.integer)) or not 16 <= size <= 4096:
+            raise UsageError(f"size is a number of pixels from 16 to 4096, not {size!r}")
+        return drawing.View(self, int(size), bool(overlay))
+
     def _repr_png_(self) -> bytes | None:
-        """The heatmap of the first input that is a picture; None where there is none."""
+        """The first input that is a picture, beside its heatmap; None where there is none."""
         from . import drawing
         return drawing.png_of(self)
 

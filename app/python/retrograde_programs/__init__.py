@@ -39,8 +39,10 @@ def path(name: str) -> str:
 
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables that a program of this package starts with: those given (default: of this process), with its fonts
-    beside the system's, and its keyboards where the system has none."""
+    beside the system's, and its keyboards where the system has none. `explain --graph-out --check` asks this Python for
+    onnxruntime."""
     variables = dict(os.environ if given is None else given)
+    variables.setdefault("RETROGRADE_PYTHON", sys.executable)
     fonts, keyboards = os.path.join(INSIDE, "fonts/fonts.conf"), os.path.join(INSIDE, "xkb")
     if os.path.isfile(fonts):
         variables.setdefault("FONTCONFIG_FILE", fonts)
@@ -56,7 +58,7 @@ def start(name: str, arguments: Sequence[str] | None = None) -> None:
     except ValueError as error:  # a UsageError
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(getattr(error, "code", 2))
-    own = environment() if program.startswith(INSIDE) else dict(os.environ)
+    own = environment()
     os.execve(program, [name, *(sys.argv[1:] if arguments is None else arguments)], own)
 
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <sstream>
 
 namespace retro::engine
@@ -127,7 +128,12 @@ Result<std::optional<std::vector<BatchItem>>> findBatch(const std::vector<std::s
         many = i;
     }
     if (!many) {
-        return std::optional<std::vector<BatchItem>>();
+        std::vector<fs::path> files;
+        std::ranges::transform(texts, std::back_inserter(files),
+                               [&](const std::string& text) { return fs::path(parseInput(text, graph).source); });
+        const bool isBatch = files.size() > 1 && graph.inputs().size() == 1 &&
+                             std::ranges::all_of(files, [](const fs::path& file) { return fs::is_regular_file(file); });
+        return isBatch ? std::optional(itemsOf(files, {{}}, 0, {})) : std::nullopt;
     }
     const InputSource chosen = parseInput(texts[*many], graph);
     RETRO_TRY(const std::vector<fs::path> files,

@@ -164,7 +164,7 @@ private slots:
                                     QStringLiteral("export"), QStringLiteral("compare")}) {
             const QString help = cli(QStringList(verb.isEmpty() ? QStringList() : QStringList{verb}) << "--help").out;
             for (const QString& line : help.split(QLatin1Char('\n'))) {
-                QVERIFY2(line.size() <= 80, qPrintable(verb + ": " + line));
+                QVERIFY2(line.size() <= 80 || line.startsWith("  /"), qPrintable(verb + ": " + line)); // a folder
             }
         }
         const QString explain = cli({"explain", "--help"}).out;

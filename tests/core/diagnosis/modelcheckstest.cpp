@@ -62,11 +62,14 @@ SharedGraph strided(std::int64_t kernel, std::int64_t stride, const std::string&
     return writer.finish();
 }
 
-SharedGraph normalisationOf(const std::vector<float>& variance)
+SharedGraph normalisationOf(const std::vector<float>& variance, const Tensor& weights = {})
 {
     Writer writer;
     const auto channels = static_cast<std::int64_t>(variance.size());
-    const ValueId x = writer.input("x", {1, channels, 2, 2});
+    ValueId x = writer.input("x", {1, weights.isValid() ? weights.shape()[1] : channels, 2, 2});
+    if (weights.isValid()) {
+        x = writer.node("Conv", "conv", {x, writer.constant("weight", weights)});
+    }
     const Tensor ones = floats({channels}, std::vector<float>(variance.size(), 1));
     const Tensor zeros = floats({channels}, std::vector<float>(variance.size(), 0));
     writer.output(
@@ -375,6 +378,16 @@ private slots:
         QVERIFY(hasAll(firstText(found), {"warning bn multiplies channel 2 of 4", "variance 1e-08"}));
         QVERIFY(isDocumented(found));
         QVERIFY(isSilent(diagnosed(normalisationOf({1, 2, 0.5F, 1}), kNoInput, "model.bn-outlier")));
+    }
+
+    void aChannelThatDiedInTrainingIsNoOutlier()
+    {
+        const std::vector<float> weights{1, -1, 1, 1, 1e-8F, 0, -1, 1};
+        const auto found = [&](std::vector<float> variance) {
+            return diagnosed(normalisationOf(variance, floats({4, 2, 1, 1}, weights)), kNoInput, "model.bn-outlier");
+        };
+        QVERIFY(isSilent(found({1, 1, 1e-20F, 1})));
+        QVERIFY(hasAll(firstText(found({1, 1e-20F, 1, 1})), {"warning bn multiplies channel 1 of 4"}));
     }
 
     void scaleThatBlowsAChannelUpIsNamed()
