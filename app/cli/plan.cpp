@@ -427,19 +427,10 @@ Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedMode
     if (options.runFile.empty()) {
         return result;
     }
-    engine::ChosenPlan chosen;
-    chosen.record = std::move(recorder).take();
-    trace::RecordedRun recorded{engine::plannedRun(model, joint.graph, places, chosen.record, result), {}};
-    if (result.plan) {
-        chosen.plan = *result.plan;
-        chosen.storeAllPeak = result.basePeak;
-        chosen.search = result;
-        chosen.strategy = options.strategy;
-        const auto kind = options.planning.isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
-        recorded.plan =
-            engine::runPlanOf(planning.graph, joint, chosen, {kind, planning.unit, planning.constantBytes, false});
-    }
-    RETRO_CHECK(trace::writeRecorded(options.runFile, recorded));
+    const auto kind = options.planning.isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
+    RETRO_CHECK(trace::writeRecorded(
+        options.runFile, engine::searchedRun(model, planning.graph, joint, places, std::move(recorder).take(), result,
+                                             options.strategy, {kind, planning.unit, planning.constantBytes, false})));
     return result;
 }
 

@@ -328,13 +328,13 @@ Result<std::shared_ptr<ExplainDone>> searchAsRun(const ExplainJob& job, const st
     if (!answer.plan) {
         return base::engineError(QStringLiteral("%1 %2").arg(answer.refusal, answer.remedy).toStdString());
     }
-    engine::ChosenPlan chosen;
-    chosen.plan = answer.plan->plan();
-    chosen.storeAllPeak = asked.subject->storeAllPeak;
-    chosen.search = answer.plan->result;
-    chosen.strategy = asked.question.strategy;
-    chosen.record = std::move(recorder).take();
-    const auto run = engine::plannedRun(*job.model, asked.graph(), places, chosen.record, answer.plan->result);
+    const bool isRelevance = asked.subject->half == views::PlanFor::Relevance;
+    const trace::RecordedRun recorded = engine::searchedRun(
+        *job.model, asked.subject->forward, asked.subject->joint, places, std::move(recorder).take(),
+        answer.plan->result, asked.question.strategy,
+        {isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient, asked.subject->unit,
+         asked.subject->constantBytes, asked.subject->half == views::PlanFor::Forward});
+    const std::shared_ptr<const trace::Run>& run = recorded.run;
     auto done = std::make_shared<ExplainDone>();
     done->generation = job.generation;
     done->model = job.model;
@@ -343,12 +343,8 @@ Result<std::shared_ptr<ExplainDone>> searchAsRun(const ExplainJob& job, const st
     done->job = job;
     done->input = inputInfo(*run);
     done->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *run->graph));
-    done->planPass = PlanPass{std::make_shared<const schedule::Plan>(chosen.plan), {}};
-    const bool isRelevance = asked.subject->half == views::PlanFor::Relevance;
-    done->runPlan = engine::runPlanOf(asked.subject->forward, asked.subject->joint, chosen,
-                                      {isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient,
-                                       asked.subject->unit, asked.subject->constantBytes,
-                                       asked.subject->half == views::PlanFor::Forward});
+    done->planPass = PlanPass{std::make_shared<const schedule::Plan>(answer.plan->plan()), {}};
+    done->runPlan = recorded.plan;
     RETRO_TRY(done->run, makeHandle(run, stop));
     return done;
 }

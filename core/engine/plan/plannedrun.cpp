@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/plannedrun.h"
 
+#include "core/engine/plan/runplan.h"
 #include "core/engine/results/runfacts.h"
 #include "core/trace/recorder.h"
 
@@ -69,6 +70,18 @@ std::shared_ptr<const trace::Run> plannedRun(const LoadedModel& model, const ana
     run->rules.resize(run->graph->nodeCount());
     fill(run->facts, model, search, result);
     return run;
+}
+
+trace::RecordedRun searchedRun(const LoadedModel& model, const analysis::OpGraph& forward,
+                               const analysis::JointGraph& joint, const PlanPlaces& places, SearchRecord search,
+                               const schedule::PlanResult& result, const std::string& strategy, const PlannedHalf& half)
+{
+    trace::RecordedRun recorded{plannedRun(model, joint.graph, places, search, result), {}};
+    if (result.plan) {
+        const ChosenPlan chosen{*result.plan, result.basePeak, result, strategy, std::move(search)};
+        recorded.plan = runPlanOf(forward, joint, chosen, half);
+    }
+    return recorded;
 }
 
 } // namespace retro::engine
