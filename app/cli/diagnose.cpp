@@ -59,10 +59,10 @@ using FactsPointer = std::shared_ptr<diagnosis::Facts>;
 using PopulationPointer = std::shared_ptr<const diagnosis::Population>;
 
 /// What the model says of the inputs of a folder; null where there is none. Their first one is asked about after that.
-Result<PopulationPointer> populationOf(const Context& context, const engine::LoadedModel& model,
+Result<PopulationPointer> populationOf(const Context& context, const engine::LoadedModelPointer& model,
                                        DiagnoseOptions& options)
 {
-    RETRO_TRY(auto inputs, engine::labelledInputs(options.model.question.inputs, options.labels, model));
+    RETRO_TRY(auto inputs, engine::labelledInputs(options.model.question.inputs, options.labels, *model));
     if (inputs) {
         options.model.question.inputs = inputs->items.front().sources;
     }
@@ -74,7 +74,7 @@ Result<PopulationPointer> populationOf(const Context& context, const engine::Loa
 Result<FactsPointer> factsOfModel(const Context& context, DiagnoseOptions options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
-    RETRO_TRY(PopulationPointer population, populationOf(context, *model, options));
+    RETRO_TRY(PopulationPointer population, populationOf(context, model, options));
     RETRO_TRY(const engine::ExplainRequest request, diagnosedRequest(options, *model));
     return engine::factsOf(model, request, {}, std::move(population));
 }

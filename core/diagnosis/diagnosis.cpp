@@ -160,6 +160,8 @@ std::size_t Diagnosis::checksRun() const
     return static_cast<std::size_t>(std::ranges::count_if(checks, &CheckRecord::isRun));
 }
 
+bool Diagnosis::hasUnusual() const { return std::ranges::any_of(head, &HeadFact::isUnusual); }
+
 std::size_t Diagnosis::count(Level level) const
 {
     return static_cast<std::size_t>(std::ranges::count(findings, level, &Finding::level));
@@ -201,6 +203,7 @@ Result<Diagnosis> diagnose(const Facts& facts, const Options& options)
     Diagnosis diagnosis;
     diagnosis.model = facts.sources().modelName;
     diagnosis.run = facts.sources().runName;
+    diagnosis.folder = facts.sources().population;
     diagnosis.hasReference = facts.reference() != nullptr;
     std::vector<Finding> findings;
     for (const Check* check : checks()) {
@@ -210,6 +213,7 @@ Result<Diagnosis> diagnose(const Facts& facts, const Options& options)
         }
     }
     diagnosis.failure = facts.failure();
+    diagnosis.head = options.families.empty() && options.checks.empty() ? headFactsOf(facts) : std::vector<HeadFact>();
     diagnosis.findings = ranked(facts, std::move(findings));
     return diagnosis;
 }

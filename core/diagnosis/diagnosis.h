@@ -4,9 +4,11 @@
 #include "core/diagnosis/check.h"
 #include "core/diagnosis/facts.h"
 #include "core/diagnosis/finding.h"
+#include "core/diagnosis/headline.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,12 +42,16 @@ struct Diagnosis
 {
     std::string model;
     std::string run;
+    std::vector<HeadFact> head; ///< before any finding
     std::vector<Finding> findings;
     std::vector<CheckRecord> checks;
     std::optional<base::Error> failure; ///< the model did not run, or not to its end
     bool hasReference = false;
+    std::shared_ptr<const Population> folder; ///< null: there is one input
 
     [[nodiscard]] std::size_t checksRun() const;
+    /// Something of `head` is unusual: it cannot be said that nothing is, though no check found anything.
+    [[nodiscard]] bool hasUnusual() const;
     /// Findings of that level, without those that follow from others.
     [[nodiscard]] std::size_t count(Level level) const;
     /// The first one, where it is an error or a warning of such a score that every explanation says it; null else.
@@ -57,8 +63,8 @@ struct Diagnosis
 /// Runs the checks. Errors: Usage (no such family or check), Cancelled.
 [[nodiscard]] base::Result<Diagnosis> diagnose(const Facts& facts, const Options& options = {});
 
-/// For people: findings worst first, at most `most` (0: all), with the line of counts; with 0 also the checks that were
-/// not run. docs/cli.md.
+/// For people: the headline, then findings worst first, at most `most` (0: all), with the line of counts; with 0 also
+/// the checks that were not run. docs/cli.md.
 [[nodiscard]] std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most = 3);
 /// `retrograde-diagnosis/1` (docs/cli.md).
 [[nodiscard]] nlohmann::ordered_json jsonOf(const Diagnosis& diagnosis);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/diagnosis.h"
+#include "core/diagnosis/population.h"
 
 #include <nlohmann/json.hpp>
+
+#include <set>
 
 namespace retro::diagnosis
 {
@@ -86,6 +89,44 @@ ordered_json recordJson(const CheckRecord& record)
             {"seconds", record.seconds}};
 }
 
+/// A row per class of the labels: how many inputs have it, which classes they get, how sure the model is of them.
+ordered_json folderJson(const Population& folder)
+{
+    ordered_json classes = ordered_json::array();
+    for (const std::int64_t label : std::set(folder.truth.begin(), folder.truth.end())) {
+        ordered_json answers = ordered_json::object();
+        double confidence = 0;
+        std::size_t inputs = 0;
+        for (std::size_t i = 0; folder.hasTruth() && i < folder.truth.size(); ++i) {
+            if (folder.truth[i] == label) {
+                ++inputs;
+                confidence += folder.asGiven.confidence[i];
+                const std::string got = std::to_string(folder.asGiven.best[i]);
+                answers[got] = answers.value(got, 0) + 1;
+            }
+        }
+        classes.push_back({{"class", label},
+                           {"inputs", inputs},
+                           {"right", folder.hasTruth() ? folder.count(label, label) : 0},
+                           {"confidence", inputs > 0 ? confidence / static_cast<double>(inputs) : 0},
+                           {"answers", answers}});
+    }
+    ordered_json ways = ordered_json::array();
+    for (const Answers& way : folder.otherwise) {
+        ways.push_back({{"words", way.words},
+                        {"option", way.option},
+                        {"inputs", way.best.size()},
+                        {"right", folder.hasTruth() ? ordered_json(way.right(folder.truth)) : ordered_json(nullptr)},
+                        {"confidence", way.meanConfidence()}});
+    }
+    return {{"inputs", folder.files.size()},
+            {"right", folder.hasTruth() ? ordered_json(folder.asGiven.right(folder.truth)) : ordered_json(nullptr)},
+            {"confidence", folder.asGiven.meanConfidence()},
+            {"classes", classes},
+            {"otherwise", ways},
+            {"fields", folder.fields}};
+}
+
 } // namespace
 
 ordered_json findingsJson(const std::vector<Finding>& findings)
@@ -99,6 +140,10 @@ ordered_json findingsJson(const std::vector<Finding>& findings)
 
 ordered_json jsonOf(const Diagnosis& diagnosis)
 {
+    ordered_json head = ordered_json::array();
+    for (const HeadFact& fact : diagnosis.head) {
+        head.push_back({{"id", fact.id}, {"text", fact.text}, {"number", fact.number}, {"unusual", fact.isUnusual}});
+    }
     ordered_json checks = ordered_json::array();
     for (const CheckRecord& record : diagnosis.checks) {
         checks.push_back(recordJson(record));
@@ -107,6 +152,8 @@ ordered_json jsonOf(const Diagnosis& diagnosis)
             {"model", diagnosis.model},
             {"run", diagnosis.run.empty() ? ordered_json(nullptr) : ordered_json(diagnosis.run)},
             {"failure", diagnosis.failure ? ordered_json(diagnosis.failure->text()) : ordered_json(nullptr)},
+            {"headline", head},
+            {"folder", diagnosis.folder ? folderJson(*diagnosis.folder) : ordered_json(nullptr)},
             {"findings", findingsJson(diagnosis.findings)},
             {"checks", checks}};
 }

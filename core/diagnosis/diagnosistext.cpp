@@ -29,16 +29,16 @@ std::size_t characters(const std::string& utf8)
         std::ranges::count_if(utf8, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
 }
 
-/// Words below a finding, in lines of at most kMostLine characters; an option stays whole.
-void addWrapped(const std::string& text, std::vector<std::string>& lines)
+/// Words in lines of at most kMostLine characters behind an indent; an option stays whole.
+void addWrapped(const std::string& text, std::size_t indented, std::vector<std::string>& lines)
 {
-    const std::string indent(kIndent, ' ');
+    const std::string indent(indented, ' ');
     const std::size_t option = text.find(": --");
     std::string line;
     std::size_t width = 0;
     const auto add = [&](const std::string& word) {
         const std::size_t size = characters(word);
-        if (!line.empty() && kIndent + width + 1 + size > kMostLine) {
+        if (!line.empty() && indented + width + 1 + size > kMostLine) {
             lines.push_back(indent + line);
             line.clear();
             width = 0;
@@ -62,7 +62,7 @@ void addFinding(const Finding& finding, bool isWhole, std::vector<std::string>& 
                                 std::max(kIndent, nameOf(finding.level).size() + 2), finding.place.name, finding.what,
                                 finding.id));
     if (const std::string meaning = finding.meaning(); !meaning.empty()) {
-        addWrapped(meaning, lines);
+        addWrapped(meaning, kIndent, lines);
     }
     std::vector<std::string> also;
     for (const Finding& one : finding.also) {
@@ -98,7 +98,8 @@ std::string countsLine(const Diagnosis& diagnosis, bool isAll)
             levels.push_back(counted(number, nameOf(level)));
         }
     }
-    const bool isSound = diagnosis.count(Level::Note) == diagnosis.findings.size() && !diagnosis.failure;
+    const bool isSound =
+        diagnosis.count(Level::Note) == diagnosis.findings.size() && !diagnosis.failure && !diagnosis.hasUnusual();
     return fmt::format("{}{} ({}); {}{}", isSound ? "Nothing wrong: " : "",
                        counted(diagnosis.findings.size(), "finding"), fmt::join(levels, ", "), checksText(diagnosis),
                        isAll ? "" : " (--all lists them)");
@@ -112,8 +113,9 @@ void addHead(const Diagnosis& diagnosis, bool hasFault, std::vector<std::string>
     } else if (diagnosis.findings.empty()) {
         const std::string hint =
             diagnosis.hasReference ? "." : "; a wrong weight shows only beside a good one: --against";
-        lines.push_back(fmt::format("Nothing unusual by {} ({} run){}", counted(diagnosis.checks.size(), "check"),
-                                    diagnosis.checksRun(), hint));
+        lines.push_back(fmt::format("{} by {} ({} run){}",
+                                    diagnosis.hasUnusual() ? "Beside that nothing unusual" : "Nothing unusual",
+                                    counted(diagnosis.checks.size(), "check"), diagnosis.checksRun(), hint));
     }
 }
 
@@ -149,6 +151,9 @@ std::vector<std::string> textOf(const Diagnosis& diagnosis, std::size_t most)
     const bool isAll = most == 0;
     const bool hasFault =
         std::ranges::any_of(diagnosis.findings, [](const Finding& finding) { return finding.level != Level::Note; });
+    if (!diagnosis.head.empty()) {
+        addWrapped(headlineOf(diagnosis.head), 0, lines);
+    }
     addHead(diagnosis, hasFault, lines);
     const auto lacking = static_cast<std::size_t>(std::ranges::count(diagnosis.checks, kNoModel, &CheckRecord::why));
     const bool hintsAtReference =

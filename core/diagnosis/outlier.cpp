@@ -4,6 +4,7 @@
 #include "core/diagnosis/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace retro::diagnosis
 {
@@ -26,6 +27,20 @@ std::optional<Outlier> outlierOf(const std::vector<double>& sizes)
     outlier.ratio = *largest / middle;
     outlier.statistic = *largest > kLeastBesideOthers * *quartile ? outlier.ratio : *largest / *quartile;
     return outlier;
+}
+
+Apart apartOf(const std::vector<double>& logarithms, std::size_t one)
+{
+    constexpr double kOfNormal = 1.4826; // deviation / median distance, of a normal distribution
+    constexpr double kLeastDeviation = 0.1;
+    std::vector<double> others = logarithms;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(one));
+    Apart apart{median(others)};
+    for (double& other : others) {
+        other = std::abs(other - apart.median);
+    }
+    apart.deviations = std::abs(logarithms[one] - apart.median) / std::max(kLeastDeviation, kOfNormal * median(others));
+    return apart;
 }
 
 } // namespace retro::diagnosis

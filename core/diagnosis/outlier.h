@@ -20,4 +20,14 @@ struct Outlier
 /// Nothing for fewer than three sizes, or where the median is 0.
 [[nodiscard]] std::optional<Outlier> outlierOf(const std::vector<double>& sizes);
 
+/// One number beside all others.
+struct Apart
+{
+    double median = 0;     ///< of the others
+    double deviations = 0; ///< how far it lies from that, in robust deviations of the others (1.4826 · median distance)
+};
+
+/// A deviation is at least a tenth: numbers are logarithms of sizes.
+[[nodiscard]] Apart apartOf(const std::vector<double>& logarithms, std::size_t one);
+
 } // namespace retro::diagnosis

@@ -16,27 +16,6 @@ namespace
 
 using tensor::DType;
 
-/// Least and largest level of an integer type; nothing for others.
-std::optional<std::pair<double, double>> levelsOf(DType type)
-{
-    switch (type) {
-    case DType::UInt8:
-        return std::pair(0.0, 255.0);
-    case DType::Int8:
-        return std::pair(-128.0, 127.0);
-    case DType::UInt16:
-        return std::pair(0.0, 65535.0);
-    case DType::Int16:
-        return std::pair(-32768.0, 32767.0);
-    case DType::UInt4:
-        return std::pair(0.0, 15.0);
-    case DType::Int4:
-        return std::pair(-8.0, 7.0);
-    default:
-        return std::nullopt;
-    }
-}
-
 DType typeOfNumber(std::int64_t number)
 {
     switch (number) { // ONNX's enumeration of types
@@ -137,6 +116,26 @@ void countCut(QuantisedValue& quantised, const std::vector<double>& zeros, const
 }
 
 } // namespace
+
+std::optional<std::pair<double, double>> levelsOf(DType type)
+{
+    switch (type) {
+    case DType::UInt8:
+        return std::pair(0.0, 255.0);
+    case DType::Int8:
+        return std::pair(-128.0, 127.0);
+    case DType::UInt16:
+        return std::pair(0.0, 65535.0);
+    case DType::Int16:
+        return std::pair(-32768.0, 32767.0);
+    case DType::UInt4:
+        return std::pair(0.0, 15.0);
+    case DType::Int4:
+        return std::pair(-8.0, 7.0);
+    default:
+        return std::nullopt;
+    }
+}
 
 std::optional<QuantisedValue> quantisedValueOf(const Facts& facts, NodeId id)
 {

@@ -4,6 +4,7 @@
 #include "core/diagnosis/facts.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace retro::diagnosis
@@ -20,6 +21,9 @@ struct QuantisedValue
     bool countsLeast = false; ///< the lower end means that something was cut off, as of signed types
     std::vector<double> scales; ///< one, or one per index along an axis; empty: it follows from the value
 };
+
+/// Least and largest level of an integer type that values are quantised to; nothing for others.
+[[nodiscard]] std::optional<std::pair<double, double>> levelsOf(tensor::DType type);
 
 /// Of QuantizeLinear, DynamicQuantizeLinear and what a rewrite makes of them; nothing for other nodes, for constants,
 /// for types of floats and for scales per block.

@@ -80,7 +80,7 @@ public:
         takeTies();
         takeBetter();
         takeExplosion();
-        takeForwardDifference();
+        takeSymptoms();
         dropTaken();
         std::ranges::stable_sort(m_findings, precedes);
         takeSamePlace();
@@ -247,16 +247,29 @@ private:
         }
     }
 
-    /// Where forward values part follows from what differs in the models or inputs.
-    void takeForwardDifference()
+    /// What follows from a cause wherever that is: forward values part where models or inputs differ; few answers are
+    /// right where inputs, labels or a layer are not those of the training.
+    void takeSymptoms()
     {
-        static constexpr std::array<std::string_view, 5> kCauses{"diff.node", "diff.attribute", "diff.weight",
-                                                                 "diff.rewired", "diff.input"};
-        const auto isCause = [](const Finding& finding) { return isOneOf(finding.id, kCauses); };
-        const auto cause = std::ranges::find_if(m_findings, isCause);
-        for (std::size_t i = 0; i < m_findings.size(); ++i) {
-            if (cause != m_findings.end() && m_findings[i].id == "diff.forward" && !m_isTaken[i]) {
-                take(static_cast<std::size_t>(cause - m_findings.begin()), i);
+        struct Following
+        {
+            std::vector<std::string_view> causes;
+            std::vector<std::string_view> symptoms;
+        };
+        static const std::array kFollowing{
+            Following{{"diff.node", "diff.attribute", "diff.weight", "diff.rewired", "diff.input"}, {"diff.forward"}},
+            Following{{"data.preparation", "data.labels", "data.layer", "data.statistics", "input.preparation",
+                       "input.drift", "model.untrained", "model.twins", "model.skip"},
+                      {"data.classes", "data.accuracy"}}};
+        for (const Following& following : kFollowing) {
+            const auto cause = std::ranges::find_if(m_findings, [&](const Finding& finding) {
+                return finding.level > Level::Note && isOneOf(finding.id, following.causes);
+            });
+            for (std::size_t i = 0; cause != m_findings.end() && i < m_findings.size(); ++i) {
+                const auto at = static_cast<std::size_t>(cause - m_findings.begin());
+                if (i != at && !m_isTaken[at] && !m_isTaken[i] && isOneOf(m_findings[i].id, following.symptoms)) {
+                    take(at, i);
+                }
             }
         }
     }

@@ -4,11 +4,16 @@
 #include "core/base/cancel.h"
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
+#include "core/diagnosis/imagelayout.h"
 #include "core/diagnosis/usualpreparation.h"
+#include "core/engine/explain/explain.h"
 #include "core/engine/explain/target.h"
 #include "core/engine/input/drawnintegers.h"
+#include "core/engine/input/pictureuse.h"
+#include "core/engine/language/languagequestion.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/question/resolve.h"
+#include "core/engine/recalibrated.h"
 #include "core/execute/forward.h"
 
 #include <fmt/format.h>
@@ -16,9 +21,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -121,59 +129,36 @@ std::vector<std::int64_t> labelsOfCard(const std::vector<BatchItem>& items, cons
 /// What is done to inputs before a pass.
 using Change = std::function<void(std::vector<Tensor>&)>;
 
+/// What of a bound model is kept beside the value that is asked about.
+using Wanted = std::function<std::vector<base::ValueId>(const execute::BoundModel&, base::ValueId)>;
+
 /// Forward passes of a folder's inputs through one model, which is bound anew where shapes change.
-class FolderScores
+class FolderPasses
 {
 public:
-    FolderScores(const LoadedModel& model, const Question& question, const std::vector<BatchItem>& items,
-                 const std::stop_token& stop, const StageProgress& progress)
-        : m_model(model), m_question(question), m_items(items), m_stop(stop), m_progress(progress)
+    FolderPasses(const LoadedModel& model, const Question& question, const std::vector<BatchItem>& items,
+                 const std::stop_token& stop, Wanted wanted)
+        : m_model(model), m_question(question), m_items(items), m_stop(stop), m_wanted(std::move(wanted))
     {}
 
-    /// How many passes will be made, for progress.
-    void expect(std::size_t passes) { m_all = passes; }
-    /// Scores of one input: the same for all. 0: the target is no row of two scores and more, or not of one length.
-    [[nodiscard]] std::int64_t classes() const { return m_classes.value_or(0); }
-
-    /// The best class of the first `count` inputs, as `question` and `change` prepare them; fewer where classes() is 0.
-    /// Errors: of reading an input and of its pass; Cancelled.
-    Result<std::vector<std::int64_t>> bestOf(Question question, std::size_t count, const Change& change = {})
+    /// Input `item`, made as `question` and `change` say. Errors: of reading it and of its pass; Cancelled.
+    Result<execute::ForwardResult> run(std::size_t item, Question question, const Change& change)
     {
-        std::vector<std::int64_t> best;
-        for (std::size_t i = 0; i < count; ++i) {
-            RETRO_CHECK(base::checkStop(m_stop));
-            question.inputs = m_items[i].sources;
-            RETRO_TRY(const std::vector<double> scores, scoresOf(question, change));
-            const std::int64_t classes = scores.size() < 2 ? 0 : std::ssize(scores);
-            m_classes = m_classes.value_or(classes) == classes ? classes : 0;
-            if (m_classes == 0) {
-                return best;
-            }
-            best.push_back(std::ranges::max_element(scores) - scores.begin());
-            if (m_progress) {
-                m_progress("inputs", ++m_done, m_all);
-            }
-        }
-        return best;
-    }
-
-private:
-    /// The row of scores of one sample; empty where the target is none.
-    Result<std::vector<double>> scoresOf(const Question& question, const Change& change)
-    {
+        RETRO_CHECK(base::checkStop(m_stop));
+        question.inputs = m_items[item].sources;
         RETRO_TRY(std::vector<Tensor> inputs, readInputs(question, m_model));
         if (change) {
             change(inputs);
         }
         RETRO_CHECK(bindFor(inputs));
         const std::vector<Tensor> own = inPrecision(m_bound->graph(), inputs, precisionOf(m_question, m_model));
-        RETRO_TRY(const execute::ForwardResult result,
-                  execute::forward(m_bound, own, execute::SavePolicy::Nothing, m_stop, {}, std::array{m_target}));
-        const Tensor value = result.value(m_target);
-        const bool isRow = value.isValid() && value.rank() > 0 && value.size() == value.shape().back();
-        return isRow ? diagnosis::numbersIn(value) : std::vector<double>();
+        return execute::forward(m_bound, own, execute::SavePolicy::Nothing, m_stop, {}, m_kept);
     }
+    /// Of the last pass: what was kept, the value that is asked about first, and their graph.
+    [[nodiscard]] const std::vector<base::ValueId>& kept() const { return m_kept; }
+    [[nodiscard]] const graph::Graph& graph() const { return m_bound->graph(); }
 
+private:
     Result<void> bindFor(const std::vector<Tensor>& inputs)
     {
         if (m_bound != nullptr && std::ranges::equal(m_inputs, inputs, {}, &Tensor::shape, &Tensor::shape)) {
@@ -182,7 +167,9 @@ private:
         RETRO_TRY(const TargetRequest target, targetOf(m_question, m_model));
         RETRO_TRY(m_bound, bindModel(m_model, inputs, precisionOf(m_question, m_model), nullptr, m_stop,
                                      bindOptionsFor(target)));
-        RETRO_TRY(m_target, targetValue(target, *m_bound));
+        RETRO_TRY(const base::ValueId asked, targetValue(target, *m_bound));
+        m_kept = m_wanted(*m_bound, asked);
+        m_kept.insert(m_kept.begin(), asked);
         m_inputs = inputs;
         return {};
     }
@@ -191,13 +178,94 @@ private:
     const Question& m_question;
     const std::vector<BatchItem>& m_items;
     const std::stop_token& m_stop;
-    const StageProgress& m_progress;
+    Wanted m_wanted;
     std::shared_ptr<const execute::BoundModel> m_bound;
     std::vector<Tensor> m_inputs; ///< that it was bound for
-    base::ValueId m_target;
-    std::optional<std::int64_t> m_classes;
+    std::vector<base::ValueId> m_kept;
+};
+
+/// Passes that were made and that will be, for progress.
+class Counted
+{
+public:
+    Counted(const StageProgress& progress, std::size_t all) : m_progress(progress), m_all(all) {}
+
+    void next()
+    {
+        if (m_progress) {
+            m_progress("inputs", std::min(++m_done, m_all), m_all);
+        }
+    }
+
+private:
+    const StageProgress& m_progress;
     std::size_t m_done = 0;
-    std::size_t m_all = 0;
+    std::size_t m_all;
+};
+
+/// Outputs that are like the target: rows of as many numbers.
+std::vector<base::ValueId> outputsLike(const execute::BoundModel& model, base::ValueId target)
+{
+    std::vector<base::ValueId> outputs;
+    for (const base::ValueId output : model.graph().outputs()) {
+        const bool isLike =
+            model.typeOf(output).shape == model.typeOf(target).shape && tensor::isFloating(model.typeOf(output).dtype);
+        if (output != target && isLike) {
+            outputs.push_back(output);
+        }
+    }
+    return outputs;
+}
+
+/// The row of scores of one sample; empty where the value is none.
+std::vector<double> scoresIn(const Tensor& value)
+{
+    const bool isRow = value.isValid() && value.rank() > 0 && value.size() == value.shape().back();
+    return isRow ? diagnosis::numbersIn(value) : std::vector<double>();
+}
+
+/// Scores of a folder's inputs.
+class FolderScores
+{
+public:
+    FolderScores(FolderPasses& passes, Counted& counted) : m_passes(passes), m_counted(counted) {}
+
+    /// Scores of one input: the same for all. 0: the target is no row of two scores and more, or not of one length.
+    [[nodiscard]] std::int64_t classes() const { return m_classes.value_or(0); }
+
+    /// Of the first `count` inputs, as `question` and `change` prepare them, the answers of the target and of each
+    /// value that is kept beside it. Fewer where classes() is 0. Errors: of reading an input and of its pass;
+    /// Cancelled.
+    Result<std::vector<Answers>> answersOf(const Question& question, std::size_t count, const Change& change = {})
+    {
+        std::vector<Answers> answers;
+        for (std::size_t i = 0; i < count; ++i) {
+            RETRO_TRY(const execute::ForwardResult result, m_passes.run(i, question, change));
+            const std::vector<base::ValueId>& kept = m_passes.kept();
+            const std::vector<double> own = scoresIn(result.value(kept.front()));
+            const std::int64_t classes = own.size() < 2 ? 0 : std::ssize(own);
+            m_classes = m_classes.value_or(classes) == classes ? classes : 0;
+            if (m_classes == 0) {
+                return std::vector<Answers>(1);
+            }
+            answers.resize(kept.size());
+            for (std::size_t k = 0; k < kept.size(); ++k) {
+                const std::vector<double> scores = scoresIn(result.value(kept[k]));
+                if (std::ssize(scores) == classes) {
+                    answers[k].output = k == 0 ? std::string() : m_passes.graph().value(kept[k]).name;
+                    answers[k].best.push_back(std::ranges::max_element(scores) - scores.begin());
+                    answers[k].confidence.push_back(diagnosis::confidenceIn(scores));
+                }
+            }
+            m_counted.next();
+        }
+        return answers;
+    }
+
+private:
+    FolderPasses& m_passes;
+    Counted& m_counted;
+    std::optional<std::int64_t> m_classes;
 };
 
 std::vector<std::string> parts(std::string_view list)
@@ -265,6 +333,68 @@ std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& giv
     return ways;
 }
 
+/// From where a picture's pixel comes, both in parts of its sides: (row, column) → (row, column).
+using Warp = std::function<std::pair<double, double>(double, double)>;
+
+/// A picture whose pixels come from elsewhere in it, in between by the four around; beyond its edge the edge goes on.
+Tensor warped(const Tensor& picture, const diagnosis::ImageAxes& axes, const Warp& warp)
+{
+    const std::vector<double> from = diagnosis::numbersIn(picture);
+    const tensor::Shape strides = tensor::rowMajorStrides(picture.shape());
+    const std::int64_t rows = picture.shape()[axes.row];
+    const std::int64_t columns = picture.shape()[axes.column];
+    const auto at = [](double part, std::int64_t extent) {
+        return std::clamp(part * static_cast<double>(extent) - 0.5, 0.0, static_cast<double>(extent - 1));
+    };
+    std::vector<double> to(from.size());
+    for (std::int64_t i = 0; i < std::ssize(to); ++i) {
+        const std::int64_t row = i / strides[axes.row] % rows;
+        const std::int64_t column = i / strides[axes.column] % columns;
+        const auto [y, x] = warp((static_cast<double>(row) + 0.5) / static_cast<double>(rows),
+                                 (static_cast<double>(column) + 0.5) / static_cast<double>(columns));
+        const double top = at(y, rows);
+        const double left = at(x, columns);
+        const auto pixel = [&](std::int64_t r, std::int64_t c) {
+            const std::int64_t position = i + (std::min(r, rows - 1) - row) * strides[axes.row] +
+                                          (std::min(c, columns - 1) - column) * strides[axes.column];
+            return from[static_cast<std::size_t>(position)];
+        };
+        const auto r = static_cast<std::int64_t>(top);
+        const auto c = static_cast<std::int64_t>(left);
+        const double above = std::lerp(pixel(r, c), pixel(r, c + 1), left - static_cast<double>(c));
+        const double below = std::lerp(pixel(r + 1, c), pixel(r + 1, c + 1), left - static_cast<double>(c));
+        to[static_cast<std::size_t>(i)] = std::lerp(above, below, top - static_cast<double>(r));
+    }
+    return Tensor::of<double>(picture.shape(), to).to(picture.dtype());
+}
+
+/// What warps every picture among the inputs.
+Change warping(std::vector<std::size_t> slots, const formats::ModelCard* card, Warp warp)
+{
+    return [slots = std::move(slots), card, warp = std::move(warp)](std::vector<Tensor>& inputs) {
+        for (const std::size_t slot : slots) {
+            if (const auto axes = diagnosis::imageAxesOf(inputs[slot].shape(), card)) {
+                inputs[slot] = warped(inputs[slot], *axes, warp);
+            }
+        }
+    };
+}
+
+/// Other ways in which pictures lie in their frame.
+std::vector<OtherWay> otherFrames(const Question& asked, const std::vector<std::size_t>& slots,
+                                  const formats::ModelCard* card)
+{
+    constexpr double kMiddle = 0.875; // of the usual crop: 224 of 256 pixels
+    const auto middle = [](double part) { return 0.5 + (part - 0.5) * kMiddle; };
+    const auto way = [&](std::string words, Warp warp) {
+        return OtherWay{std::move(words), asked, {}, warping(slots, card, std::move(warp))};
+    };
+    return {way("rows and columns exchanged", [](double y, double x) { return std::pair(x, y); }),
+            way("pictures turned upside down", [](double y, double x) { return std::pair(1 - y, x); }),
+            way("the middle of each picture, 7/8 of its sides, enlarged",
+                [=](double y, double x) { return std::pair(middle(y), middle(x)); })};
+}
+
 /// Input `slot` with other whole numbers.
 Change mapped(std::size_t slot, std::function<double(double)> of)
 {
@@ -324,42 +454,248 @@ Result<std::optional<LabelledInputs>> labelledInputs(const std::vector<std::stri
     return found;
 }
 
-Result<std::shared_ptr<const Population>> populationOf(const LoadedModel& model, const Question& question,
+namespace
+{
+
+/// The alternatives that a model admits for inputs that are given like these.
+Result<std::vector<OtherWay>> waysFor(const LoadedModel& model, const std::vector<BatchItem>& items, bool areLabelled,
+                                      Question& asked, std::vector<std::size_t>& pictures)
+{
+    for (const PictureUse& picture : picturesOf(items.front().sources, *model.graph())) {
+        pictures.push_back(picture.input);
+    }
+    if (pictures.empty()) {
+        return otherTokens(asked, *model.graph());
+    }
+    RETRO_TRY(const PictureOptions given, pictureOptions(asked, model));
+    setPreparation(given, asked);
+    std::vector<OtherWay> ways = otherWays(asked, given);
+    if (!areLabelled) { // a wider scale makes any answer sharper: only labels tell whether it is right
+        std::erase_if(ways, [](const OtherWay& way) { return way.options.starts_with("--scale"); });
+    }
+    std::ranges::move(otherFrames(asked, pictures, model.card ? &*model.card : nullptr), std::back_inserter(ways));
+    return ways;
+}
+
+/// Values of the graph as the file has it, over the first `count` inputs.
+Result<void> watch(const LoadedModelPointer& model, const Question& asked, const std::vector<BatchItem>& items,
+                   std::size_t count, const std::stop_token& stop, Counted& counted, Population& all)
+{
+    const auto facts = std::make_shared<diagnosis::ModelFacts>(model->read ? model->read : model->rewritten.before);
+    std::vector<diagnosis::Watched> watched = diagnosis::watchedIn(*facts);
+    for (const PictureUse& picture : picturesOf(items.front().sources, facts->graph())) {
+        if (model->card && !model->card->mean.empty() && !model->card->deviation.empty()) {
+            const std::string& name = facts->graph().value(facts->graph().inputs()[picture.input]).name;
+            watched.push_back({diagnosis::WatchedAs::Prepared, name, name});
+        }
+    }
+    RETRO_TRY(const LoadedModelPointer asRead, withRewrites(model, rewrite::noRewrites(), stop));
+    const auto named = [&watched](const execute::BoundModel& bound, base::ValueId) {
+        std::vector<base::ValueId> values;
+        for (const diagnosis::Watched& one : watched) {
+            values.push_back(bound.graph().findValue(one.value).value_or(base::ValueId()));
+        }
+        std::erase_if(values, [](base::ValueId value) { return !value.isValid(); });
+        return values;
+    };
+    FolderPasses passes(*asRead, asked, items, stop, named);
+    for (std::size_t i = 0; i < count && !watched.empty(); ++i) {
+        RETRO_TRY(const execute::ForwardResult result, passes.run(i, asked, {}));
+        for (diagnosis::Watched& one : watched) {
+            const auto value = passes.graph().findValue(one.value);
+            const Tensor numbers = value ? result.value(*value) : Tensor();
+            if (numbers.isValid()) {
+                one.add(numbers);
+            }
+        }
+        counted.next();
+    }
+    all.model = facts;
+    all.watched = std::move(watched);
+    all.watchedSamples = count;
+    return {};
+}
+
+/// Where few inputs are right, whatever their numbers: how many are when the channels of one layer have the mean and
+/// deviation that those of the others have. A normalisation whose statistics were lost was merged into a layer for
+/// which they are.
+Result<void> addRecalibrated(const LoadedModelPointer& model, const Question& asked,
+                             const std::vector<BatchItem>& items, const std::stop_token& stop, Counted& counted,
+                             Population& all)
+{
+    constexpr double kMostRight = 0.7;
+    constexpr std::size_t kMostLayers = 64;
+    constexpr std::size_t kFewLayers = 8;
+    constexpr std::size_t kFewInputs = 12; // of many layers
+    const auto rightOf = [&all](const Answers& answers) {
+        return static_cast<double>(answers.right(all.truth)) / static_cast<double>(answers.best.size());
+    };
+    const auto areRight = [&](const Answers& answers) { return rightOf(answers) > kMostRight; };
+    if (!all.hasTruth() || areRight(all.asGiven) || std::ranges::any_of(all.otherwise, areRight)) {
+        return {};
+    }
+    const auto layers = std::ranges::count(all.watched, diagnosis::WatchedAs::Linear, &diagnosis::Watched::as);
+    const std::size_t few =
+        std::min(all.watchedSamples, static_cast<std::size_t>(layers) > kFewLayers ? kFewInputs : all.watchedSamples);
+    std::size_t tried = 0;
+    for (const diagnosis::Watched& layer : all.watched) {
+        const auto usual = layer.as == diagnosis::WatchedAs::Linear && tried < kMostLayers
+                               ? usualBeside(all.watched, layer)
+                               : std::nullopt;
+        if (!usual) {
+            continue;
+        }
+        RETRO_TRY(const auto other, recalibrated(model, *all.model, layer, *usual, stop));
+        if (!other) {
+            continue;
+        }
+        ++tried;
+        const auto nothing = [](const execute::BoundModel&, base::ValueId) { return std::vector<base::ValueId>(); };
+        FolderPasses passes(**other, asked, items, stop, nothing);
+        FolderScores scores(passes, counted);
+        RETRO_TRY(auto made, scores.answersOf(asked, few));
+        made.front().layer = layer.node;
+        made.front().words =
+            fmt::format("the channels of {} given the mean and deviation of those of other layers", layer.node);
+        all.otherwise.push_back(std::move(made.front()));
+    }
+    return {};
+}
+
+/// Shares of positive relevance of the first sample of a picture, channels added, in 5 × 5 fields; empty where there is
+/// none.
+std::vector<double> fieldsOf(const Tensor& relevance, const diagnosis::ImageAxes& axes)
+{
+    constexpr std::int64_t kSide = 5;
+    const tensor::Shape& shape = relevance.shape();
+    const tensor::Shape strides = tensor::rowMajorStrides(shape);
+    const std::vector<double> numbers = diagnosis::numbersIn(relevance);
+    std::vector<double> fields(kSide * kSide, 0);
+    double all = 0;
+    for (std::int64_t row = 0; row < shape[axes.row]; ++row) {
+        for (std::int64_t column = 0; column < shape[axes.column]; ++column) {
+            double pixel = 0;
+            for (std::int64_t channel = 0; channel < shape[axes.channel]; ++channel) {
+                pixel += numbers[static_cast<std::size_t>(channel * strides[axes.channel] + row * strides[axes.row] +
+                                                          column * strides[axes.column])];
+            }
+            const std::int64_t field = row * kSide / shape[axes.row] * kSide + column * kSide / shape[axes.column];
+            fields[static_cast<std::size_t>(field)] += std::max(0.0, pixel);
+            all += std::max(0.0, pixel);
+        }
+    }
+    std::ranges::for_each(fields, [all](double& field) { field /= all; });
+    return all > 0 ? fields : std::vector<double>();
+}
+
+/// Where relevance lies in the first pictures, each explained as the question asks.
+Result<void> addFields(const LoadedModelPointer& model, Question question, const std::vector<BatchItem>& items,
+                       std::size_t slot, const std::stop_token& stop, Counted& counted, Population& all)
+{
+    constexpr std::size_t kMostExplained = 8;
+    for (std::size_t i = 0; i < std::min(items.size(), kMostExplained); ++i) {
+        question.inputs = items[i].sources;
+        RETRO_TRY(ExplainRequest request, resolveWithInputs(question, *model));
+        request.record = request.keepValues = false;
+        request.inputsOnly = true;
+        const auto explained = explain(*model, request, stop);
+        if (!explained.ok() && explained.error().code == base::ErrorCode::Cancelled) {
+            return explained.error();
+        }
+        counted.next();
+        const Tensor relevance = explained.ok() ? explained->relevance[explained->model->graph().inputs()[slot].index()]
+                                                : Tensor(); // the pass of the first input says what is wrong
+        const auto axes = relevance.isValid()
+                              ? diagnosis::imageAxesOf(relevance.shape(), model->card ? &*model->card : nullptr)
+                              : std::nullopt;
+        std::vector<double> fields = axes ? fieldsOf(relevance, *axes) : std::vector<double>();
+        if (!fields.empty()) {
+            all.fields.push_back(std::move(fields));
+        }
+    }
+    return {};
+}
+
+/// Where a model may want other inputs, as its answers say without labels: then it is asked for the moved ones, too.
+bool isWorthMoving(const Answers& answers, const Answers& given)
+{
+    constexpr double kMoreConfident = 0.1;
+    return answers.meanConfidence() > given.meanConfidence() + kMoreConfident;
+}
+
+/// Adds what the answers are where pictures are moved by a little.
+Result<void> addMoved(const OtherWay& way, const Change& move, FolderScores& scores, Answers& answers)
+{
+    const Change both = [&](std::vector<Tensor>& inputs) {
+        if (way.change) {
+            way.change(inputs);
+        }
+        move(inputs);
+    };
+    RETRO_TRY(auto moved, scores.answersOf(way.question, answers.best.size(), both));
+    answers.moved = std::move(moved.front().best);
+    return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer& model, const Question& question,
                                                        LabelledInputs inputs, const std::stop_token& stop,
                                                        const StageProgress& progress)
 {
     const std::vector<BatchItem>& items = inputs.items;
     constexpr std::size_t kMostOtherwise = 24; // inputs; a way that is right is seen on few
+    constexpr double kMovedBy = 1.0 / 16;      // of the sides of a picture
     auto all = std::make_shared<Population>();
     all->truth = std::move(inputs.truth);
     for (const BatchItem& item : items) {
         all->files.push_back(item.file.string());
     }
-    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
+    const formats::ModelCard* card = model->card ? &*model->card : nullptr;
     Question asked = completed(question, card);
-    std::vector<OtherWay> ways;
-    if (!all->truth.empty() && !picturesOf(items.front().sources, *model.graph()).empty()) {
-        RETRO_TRY(const PictureOptions given, pictureOptions(asked, model));
-        setPreparation(given, asked);
-        ways = otherWays(asked, given);
-    } else if (!all->truth.empty()) {
-        ways = otherTokens(asked, *model.graph());
-    }
-    FolderScores scores(model, asked, items, stop, progress);
+    std::vector<std::size_t> pictures;
+    RETRO_TRY(std::vector<OtherWay> ways, waysFor(*model, items, !all->truth.empty(), asked, pictures));
+    const Change move = pictures.empty() ? Change() : warping(pictures, card, [](double y, double x) {
+        return std::pair(y - kMovedBy, x - kMovedBy);
+    });
     const std::size_t few = std::min(items.size(), kMostOtherwise);
-    scores.expect(items.size() + ways.size() * few);
-    RETRO_TRY(all->asGiven.best, scores.bestOf(asked, items.size()));
-    for (std::size_t i = 0; i < ways.size() && scores.classes() > 0; ++i) {
-        auto best = scores.bestOf(ways[i].question, few, ways[i].change);
-        if (!best.ok() && (!ways[i].change || best.error().code == base::ErrorCode::Cancelled)) {
-            return best.error();
-        }
-        if (best.ok()) { // else the model does not take such numbers
-            all->otherwise.push_back({std::move(ways[i].words), std::move(ways[i].options), std::move(*best)});
+    Counted counted(progress, items.size() + (ways.size() + 1) * few);
+    FolderPasses passes(*model, asked, items, stop, outputsLike);
+    FolderScores scores(passes, counted);
+    RETRO_TRY(std::vector<Answers> given, scores.answersOf(asked, items.size()));
+    all->asGiven = std::move(given.front());
+    all->classes = scores.classes();
+    if (all->classes == 0) {
+        all->why = "the target is no row of scores of one input";
+        return std::shared_ptr<const Population>(std::move(all));
+    }
+    for (Answers& output : std::span(given).subspan(1)) {
+        if (output.best.size() == items.size() && output.best != all->asGiven.best) {
+            output.words = fmt::format("the output {}", output.output);
+            output.option = "--target " + output.output;
+            all->otherwise.push_back(std::move(output));
         }
     }
-    all->classes = scores.classes();
-    all->why = all->classes == 0 ? "the target is no row of scores of one input" : "";
+    for (const OtherWay& way : ways) {
+        auto made = scores.answersOf(way.question, few, way.change);
+        if (!made.ok() && (!way.change || made.error().code == base::ErrorCode::Cancelled)) {
+            return made.error();
+        }
+        if (made.ok() && scores.classes() > 0) { // else the model does not take such numbers
+            Answers& answers = made->front();
+            answers.words = way.words;
+            answers.option = way.options;
+            if (move && all->truth.empty() && isWorthMoving(answers, all->asGiven)) {
+                RETRO_CHECK(addMoved(way, move, scores, answers));
+            }
+            all->otherwise.push_back(std::move(answers));
+        }
+    }
+    RETRO_CHECK(watch(model, asked, items, few, stop, counted, *all));
+    if (!pictures.empty()) {
+        RETRO_CHECK(addFields(model, asked, items, pictures.front(), stop, counted, *all));
+    }
+    RETRO_CHECK(addRecalibrated(model, asked, items, stop, counted, *all));
     return std::shared_ptr<const Population>(std::move(all));
 }
 

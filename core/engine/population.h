@@ -29,11 +29,11 @@ struct LabelledInputs
 [[nodiscard]] base::Result<std::optional<LabelledInputs>>
 labelledInputs(const std::vector<std::string>& texts, const std::string& labels, const LoadedModel& model);
 
-/// What the model says of each input of a folder: one forward pass each, to its target; pictures, where classes are
-/// known, also with other usual ways in which pixels become numbers, the first 24 of them. Errors: those of reading an
-/// input and of its pass, by file; Cancelled.
+/// What the model says of each input of a folder: one forward pass each, to its target and outputs like it. The first
+/// 24 are asked again as other usual ways make them (pixels, frames, tokens), and their values are looked at in the
+/// graph as the file has it. Errors: those of reading an input and of its pass, by file; Cancelled.
 [[nodiscard]] base::Result<std::shared_ptr<const diagnosis::Population>>
-populationOf(const LoadedModel& model, const Question& question, LabelledInputs inputs,
+populationOf(const LoadedModelPointer& model, const Question& question, LabelledInputs inputs,
              const std::stop_token& stop = {}, const StageProgress& progress = {});
 
 } // namespace retro::engine

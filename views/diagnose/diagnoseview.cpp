@@ -87,6 +87,15 @@ QWidget* DiagnoseView::makeHeader()
     second->addWidget(m_summary, 1);
     second->addWidget(makeCheckButton(box), 0, Qt::AlignTop);
     column->addLayout(second);
+    m_headline = new QLabel(box);
+    m_headline->setObjectName(QStringLiteral("headline"));
+    m_headline->setTextFormat(Qt::PlainText);
+    m_headline->setWordWrap(true);
+    m_headline->setFont(fonts::label());
+    m_headline->setAccessibleName(tr("What holds as a whole"));
+    m_headline->setToolTip(tr("What holds of the explanation as a whole; what is unusual stands behind a \"!\""));
+    m_headline->setMinimumWidth(1); // names may be long: they do not widen the window
+    column->addWidget(m_headline);
     return box;
 }
 
@@ -275,6 +284,10 @@ void DiagnoseView::applyState()
         summary += tr(" · with folder %1").arg(m_state.folder);
     }
     m_summary->setText(breakable(summary));
+    const std::string headline = m_state.diagnosis ? diagnosis::headlineOf(m_state.diagnosis->head) : std::string();
+    m_headline->setText(breakable(QString::fromStdString(headline)));
+    m_headline->setEnabled(!m_state.isStale);
+    m_headline->setVisible(!headline.empty());
     m_forget->setEnabled(!m_state.reference.isEmpty() || !m_state.folder.isEmpty());
     m_stop->setEnabled(!m_state.stage.isEmpty());
     m_check->setEnabled(m_state.refusal.isEmpty() && (!m_state.isStale || !m_state.stage.isEmpty()));

@@ -117,6 +117,7 @@ private:
     QAction* m_forget = nullptr;
     QAction* m_stop = nullptr;
     QLabel* m_summary = nullptr;
+    QLabel* m_headline = nullptr; ///< what holds as a whole
     QWidget* m_change = nullptr;
     QLabel* m_changeText = nullptr;
     QToolButton* m_takeBack = nullptr;

@@ -164,10 +164,17 @@ QString countsText(const DiagnosisState& state)
 
 QString quietText(const DiagnosisState& state)
 {
-    return state.diagnosis ? counted(state.diagnosis->checksRun(),
-                                     QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ Nothing suspicious, %1 check"),
-                                     QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ Nothing suspicious, %1 checks"))
-                           : QString();
+    if (!state.diagnosis) {
+        return {};
+    }
+    const std::size_t run = state.diagnosis->checksRun();
+    return state.diagnosis->hasUnusual()
+               ? counted(
+                     run,
+                     QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "No finding by %1 check; see what is unusual"),
+                     QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "No finding by %1 checks; see what is unusual"))
+               : counted(run, QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ Nothing suspicious, %1 check"),
+                         QT_TRANSLATE_NOOP("retro::views::DiagnoseView", "✓ Nothing suspicious, %1 checks"));
 }
 
 QString restText(const DiagnosisState& state)

@@ -72,8 +72,8 @@ Result<std::shared_ptr<const diagnosis::Population>> populationOf(const Diagnose
     if (request.folder.empty() || request.scope == DiagnoseScope::Cheap) {
         return std::shared_ptr<const diagnosis::Population>();
     }
-    const engine::LoadedModel& model = *request.job.model;
-    RETRO_TRY(auto inputs, engine::labelledInputs({request.folder}, request.labels, model));
+    const engine::LoadedModelPointer& model = request.job.model;
+    RETRO_TRY(auto inputs, engine::labelledInputs({request.folder}, request.labels, *model));
     return inputs ? engine::populationOf(model, request.job.question, std::move(*inputs), stop, request.progress)
                   : base::inputError("this is no folder", request.folder);
 }

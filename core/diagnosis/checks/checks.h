@@ -18,6 +18,8 @@
     X(modelOddOne)                                                                                                     \
     X(modelSkip)                                                                                                       \
     X(modelTwins)                                                                                                      \
+    X(modelStack)                                                                                                      \
+    X(modelRows)                                                                                                       \
     X(modelUntrained)                                                                                                  \
     X(inputLayout)                                                                                                     \
     X(inputShape)                                                                                                      \
@@ -25,11 +27,17 @@
     X(inputPreparation)                                                                                                \
     X(inputDrift)                                                                                                      \
     X(inputPadding)                                                                                                    \
+    X(inputBars)                                                                                                       \
     X(inputConcentrated)                                                                                               \
     X(inputColumns)                                                                                                    \
     X(dataPreparation)                                                                                                 \
     X(dataLabels)                                                                                                      \
     X(dataClasses)                                                                                                     \
+    X(dataAccuracy)                                                                                                    \
+    X(dataStatistics)                                                                                                  \
+    X(dataLayer)                                                                                                       \
+    X(dataSilent)                                                                                                      \
+    X(dataPlace)                                                                                                       \
     X(targetSquashed)                                                                                                  \
     X(targetRange)                                                                                                     \
     X(targetRank)                                                                                                      \
@@ -42,6 +50,7 @@
     X(forwardTies)                                                                                                     \
     X(forwardHalf)                                                                                                     \
     X(forwardEpsilon)                                                                                                  \
+    X(forwardBranch)                                                                                                   \
     X(recurrentGate)                                                                                                   \
     X(quantSaturated)                                                                                                  \
     X(quantCoarse)                                                                                                     \
@@ -63,6 +72,7 @@
     X(flowConstant)                                                                                                    \
     X(ruleInvalid)                                                                                                     \
     X(ruleBox)                                                                                                         \
+    X(ruleLoss)                                                                                                        \
     X(ruleStop)                                                                                                        \
     X(ruleShared)                                                                                                      \
     X(ruleUnmergedBn)                                                                                                  \

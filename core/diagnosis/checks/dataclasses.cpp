@@ -18,14 +18,13 @@ namespace
 /// A class that most inputs get, though few of them have it: its share of answers less its share of labels (or of
 /// equal shares, where nobody says): > 0.35.
 constexpr double kMostOfOneClass = 0.35;
-constexpr std::size_t kLeastSamples = 8;
 constexpr double kClassesBase = 2.2;
 
 void findClasses(const Facts& facts, Probe& probe)
 {
     const Population& all = *facts.sources().population;
     const std::size_t count = all.asGiven.best.size();
-    if (!all.why.empty() || count < kLeastSamples || all.classes < 2) {
+    if (!all.why.empty() || count < kLeastOfFolder || all.classes < 2) {
         return probe.notRun(all.why.empty() ? "there are too few inputs" : all.why);
     }
     std::map<std::int64_t, std::size_t> answers;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace retro::diagnosis
 {
@@ -13,60 +15,128 @@ namespace retro::diagnosis
 namespace
 {
 
-/// Samples that are right with other numbers for their pixels or tokens, less those that are right as given, of all: >
-/// 0.2, at least 4 of them, and most are right then: a model with another fault gains something by chance.
-constexpr double kMostGained = 0.2;
-constexpr std::size_t kLeastGained = 4;
-constexpr double kLeastRight = 0.6;
 constexpr double kPreparationBase = 2.9; // before labels in another order, which exchanged channels look like
+
+/// Where nobody says which class they have: what the mean probability of the best class gains: > 0.25. Other numbers
+/// may only make the same answers sharper, or one answer for all: so a quarter of the answers are others, they are of
+/// as many classes, nearly all stay when the picture is moved, and nearly all inputs are surer.
+constexpr double kMostSurer = 0.25;
+constexpr double kLeastOther = 0.25;
+constexpr double kLeastSteady = 0.8;
+constexpr double kLeastOfInputs = 0.8;
+constexpr double kUnlabelledBase = 2.3;
+
+/// One way among others, and what it gains.
+struct Gain
+{
+    const Answers* answers = nullptr;
+    double share = 0; ///< of the samples that it makes right; mean probability that it adds
+    RightGain right{};
+};
+
+Gain gainInRight(const Answers& answers, const Population& all)
+{
+    const RightGain right = all.gainOf(answers);
+    return {&answers, right.share, right};
+}
+
+Gain gainInConfidence(const Answers& answers, const Population& all)
+{
+    const Answers given = all.givenFor(answers);
+    const auto samples = static_cast<double>(answers.best.size());
+    std::size_t surer = 0;
+    for (std::size_t i = 0; i < answers.best.size(); ++i) {
+        surer += answers.confidence[i] > given.confidence[i] ? 1 : 0;
+    }
+    const bool areOthers = static_cast<double>(given.right(answers.best)) <= (1 - kLeastOther) * samples;
+    const bool areSteady = answers.moved.empty() || answers.steadiness() >= kLeastSteady;
+    const bool isBelieved = areOthers && areSteady &&
+                            answers.distinct() >= std::max<std::size_t>(2, given.distinct()) &&
+                            static_cast<double>(surer) >= kLeastOfInputs * samples;
+    return {&answers, isBelieved ? answers.meanConfidence() - given.meanConfidence() : 0};
+}
+
+bool isClear(const Gain& gain, bool areLabelled)
+{
+    const std::size_t samples = gain.answers->best.size();
+    if (!areLabelled) {
+        return gain.share > kMostSurer && samples >= kLeastOfFolder;
+    }
+    return gain.right.isClear();
+}
+
+/// What the alternative is about: the target, or the input that becomes other numbers.
+Place placeOf(const Facts& facts, const Answers& answers)
+{
+    if (!answers.output.empty()) {
+        return facts.place(facts.pass()->target);
+    }
+    const auto& pixels = facts.sources().pixels;
+    return {PlaceKind::Input, pixels.empty() ? "tokens" : pixels.front().input, {}, {}};
+}
+
+std::string whatText(const Gain& gain, const Population& all)
+{
+    const std::size_t samples = gain.answers->best.size();
+    if (all.hasTruth()) {
+        return fmt::format("with {}, {} of {} inputs get their class; as given, {}", gain.answers->words,
+                           gain.right.after, samples, gain.right.before);
+    }
+    return fmt::format("with {}, the model is surer of {} inputs: its best class has {} on average; as given, {}",
+                       gain.answers->words, samples, percentText(gain.answers->meanConfidence()),
+                       percentText(all.givenFor(*gain.answers).meanConfidence()));
+}
+
+std::string_view meaningOf(const Answers& answers, bool arePixels)
+{
+    if (!answers.output.empty()) {
+        return "Another output predicts the classes that the labels name.";
+    }
+    return arePixels ? "The model was trained with pixels that became other numbers."
+                     : "The model was trained with other numbers for the same tokens: look at the tokenizer.";
+}
 
 void findOtherPreparation(const Facts& facts, Probe& probe)
 {
     const Population& all = *facts.sources().population;
-    if (all.otherwise.empty()) {
-        return probe.notRun("the inputs are neither pictures nor tokens");
+    std::vector<Answers> ways;
+    std::ranges::copy_if(all.otherwise, std::back_inserter(ways), &std::string::empty, &Answers::layer);
+    if (!all.why.empty() || ways.empty()) {
+        return probe.notRun(all.why.empty() ? "the inputs are neither pictures nor tokens" : all.why);
     }
-    const Answers* best = nullptr;
-    double most = 0;
-    std::size_t gained = 0;
-    for (const Answers& answers : all.otherwise) {
-        Answers given = all.asGiven;
-        given.best.resize(answers.best.size());
-        const std::size_t before = given.right(all.truth);
-        const std::size_t after = answers.right(all.truth);
-        const std::size_t more = after > before ? after - before : 0;
-        if (best == nullptr || more > gained) {
-            best = &answers;
-            gained = more;
-            most = static_cast<double>(more) / static_cast<double>(answers.best.size());
-        }
+    Gain best;
+    for (const Answers& answers : ways) {
+        const Gain gain = all.hasTruth() ? gainInRight(answers, all) : gainInConfidence(answers, all);
+        best = best.answers == nullptr || gain.share > best.share ? gain : best;
     }
     const bool arePixels = !facts.sources().pixels.empty();
-    const Place place{PlaceKind::Input, arePixels ? facts.sources().pixels.front().input : "tokens", {}, {}};
-    probe.measured(place.name, most);
-    const std::size_t samples = best->best.size();
-    const std::size_t right = best->right(all.truth);
-    const bool areMostRight = static_cast<double>(right) > kLeastRight * static_cast<double>(samples);
-    if (!(most > kMostGained) || gained < kLeastGained || !areMostRight) {
+    const Place place = placeOf(facts, *best.answers);
+    probe.measured(place.name, best.share);
+    if (!isClear(best, all.hasTruth())) {
         return;
     }
-    Finding& finding = probe.warning(kPreparationBase, most, place);
-    finding.what = fmt::format("with {}, {} of {} inputs get their class; as given, {}", best->words, right, samples,
-                               right - gained);
-    finding.means = arePixels ? "The model was trained with pixels that became other numbers."
-                              : "The model was trained with other numbers for the same tokens: look at the tokenizer.";
-    finding.remedy = "Make the input so";
-    finding.numbers = {{"share_gained", most}, {"right_otherwise", static_cast<double>(right)}};
-    finding.threshold = kMostGained;
-    if (!best->option.empty()) {
-        finding.action = {"prepare input", {{"input", place.name}, {"option", best->option}}, best->option};
+    Finding& finding = probe.warning(all.hasTruth() ? kPreparationBase : kUnlabelledBase, best.share, place);
+    finding.what = whatText(best, all);
+    finding.means = meaningOf(*best.answers, arePixels);
+    finding.remedy = best.answers->output.empty() ? "Make the input so" : "Explain that output";
+    finding.threshold = all.hasTruth() ? kMostOfGain : kMostSurer;
+    finding.numbers = {{all.hasTruth() ? "share_gained" : "confidence_gained", best.share},
+                       {"right_otherwise", static_cast<double>(best.right.after)},
+                       {"confidence_otherwise", best.answers->meanConfidence()}};
+    if (const std::string& option = best.answers->option; !best.answers->output.empty()) {
+        finding.action = {"choose target", {{"target", best.answers->output}}, option};
+    } else if (!option.empty()) {
+        finding.action = {"prepare input", {{"input", place.name}, {"option", option}}, option};
     }
     finding.chart.kind = ChartKind::Bars;
-    finding.chart.title = "Inputs that get their class, by how they become numbers";
-    for (const Answers& answers : all.otherwise) {
-        finding.chart.marked = &answers == best ? std::vector{finding.chart.names.size()} : finding.chart.marked;
+    finding.chart.title = all.hasTruth() ? "Inputs that get their class, by how they become numbers"
+                                         : "Mean probability of the best class, by how inputs become numbers";
+    for (const Answers& answers : ways) {
+        finding.chart.marked =
+            &answers == best.answers ? std::vector{finding.chart.names.size()} : finding.chart.marked;
         finding.chart.names.push_back(answers.words);
-        finding.chart.amounts.push_back(static_cast<double>(answers.right(all.truth)));
+        finding.chart.amounts.push_back(all.hasTruth() ? static_cast<double>(answers.right(all.truth))
+                                                       : answers.meanConfidence());
     }
 }
 
@@ -74,10 +144,11 @@ void findOtherPreparation(const Facts& facts, Probe& probe)
 
 const Check dataPreparation{
     "data.preparation",
-    "share of labelled inputs that get their class only when their pixels or tokens become other numbers",
-    kMostGained,
+    "share of labelled inputs that get their class only when inputs are made otherwise; without labels, what the "
+    "probability of the best class gains",
+    kMostOfGain,
     "0 … 0.04",
-    Need::Labels,
+    Need::Folder | Need::Forward,
     true,
     findOtherPreparation};
 

@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/otherrule.h"
 
 #include <fmt/format.h>
 
@@ -35,6 +36,7 @@ void findClippedSigns(const Facts& facts, Probe& probe)
         finding.threshold = kMostClippedSign;
         const bool isActivation = facts.isKind(node, ops::StructureKind::ElementWise);
         const std::string other = isActivation ? "pass" : "epsilon";
+        finding.means += lostWithText(facts, node, other, event::Cause::ClippedSign);
         finding.action = {"change rule", {{"node", name}, {"rule", other}}, ruleOption(name, other)};
     });
 }

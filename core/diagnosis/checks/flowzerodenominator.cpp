@@ -3,6 +3,7 @@
 #include "core/diagnosis/lostshare.h"
 #include "core/diagnosis/magnitudeshare.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/otherrule.h"
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
 
@@ -90,6 +91,7 @@ void adviseOnZeros(const Facts& facts, NodeId node, const std::string& rule, Fin
     const std::string& name = facts.graph().labelOf(node);
     finding.action = {"go to node", {{"node", name}}, {}};
     if (rule != "epsilon" && isLinearMap(facts, node)) {
+        finding.means += lostWithText(facts, node, "epsilon", event::Cause::ZeroDenominator);
         finding.remedy = "Use epsilon here";
         finding.action = {"change rule", {{"node", name}, {"rule", "epsilon"}}, ruleOption(name, "epsilon")};
     } else {

@@ -3,8 +3,8 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/samplechecks.h"
+#include "core/diagnosis/watched.h"
 #include "core/diagnosis/ways.h"
-#include "core/graph/attributes.h"
 
 #include <fmt/format.h>
 
@@ -34,16 +34,10 @@ constexpr double kNextToNothing = 1e-3;
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 /// Rectifiers: 0 wherever their operand lies below a bound.
-bool isRectifier(const Facts& facts, const graph::Node& node)
+bool rectifies(const Facts& facts, const graph::Node& node)
 {
-    static constexpr std::array<std::string_view, 4> kNames{"Relu", "ThresholdedRelu", "HardSwish", "HardSigmoid"};
-    if (node.op == "Clip" && node.domain.empty()) { // Relu6
-        const bool hasLower = node.inputs.size() > 1 && node.inputs[1].isValid();
-        const Tensor lower = hasLower ? facts.value(node.inputs[1]) : Tensor();
-        return hasLower ? lower.isValid() && lower.size() == 1 && lower.at(0) == 0
-                        : graph::floatAttribute(node, "min", -1) == 0;
-    }
-    return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
+    const bool hasLower = node.op == "Clip" && node.inputs.size() > 1 && node.inputs[1].isValid();
+    return isRectifier(node, hasLower ? facts.value(node.inputs[1]) : Tensor());
 }
 
 /// Smooth ones: far below 0 they hand on next to nothing.
@@ -90,7 +84,7 @@ std::optional<Rectified> rectified(const Facts& facts, NodeId id)
 {
     const graph::Node& node = facts.graph().node(id);
     const bool isSmooth = isSmoothRectifier(node);
-    if ((!isSmooth && !isRectifier(facts, node)) || !reachesTarget(facts, id)) {
+    if ((!isSmooth && !rectifies(facts, node)) || !reachesTarget(facts, id)) {
         return std::nullopt;
     }
     const Tensor value = facts.value(node.outputs.front());
@@ -148,7 +142,7 @@ void findDead(const Facts& facts, Probe& probe)
 
 SampleCheck deadCheck(const Facts& facts, NodeId node)
 {
-    if (!isRectifier(facts, facts.graph().node(node)) || !reachesTarget(facts, node)) {
+    if (!rectifies(facts, facts.graph().node(node)) || !reachesTarget(facts, node)) {
         return {};
     }
     return [](std::span<const double> sample) { return std::ranges::all_of(sample, [](double y) { return y == 0; }); };

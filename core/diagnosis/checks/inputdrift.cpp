@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/graph/attributes.h"
+#include "core/diagnosis/watched.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 
 namespace retro::diagnosis
 {
@@ -20,41 +17,13 @@ constexpr double kDriftEffect = 0.7;
 /// Median over the channels of the deviation read / the stored one; one input differs from another by little.
 constexpr double kLargestSpread = 30;
 
-/// How far what a BatchNormalization reads is from what it was trained on.
-struct Drift
+NormalisedDistance driftAt(const Facts& facts, const graph::Node& node)
 {
-    double means = 0;  ///< median over channels of |mean read − stored mean|/deviation
-    double spread = 0; ///< median over channels of deviation read/stored deviation
-    std::vector<double> meansOfChannels;
-    std::vector<double> spreadsOfChannels;
-};
-
-Drift driftAt(const Facts& facts, const graph::Node& node)
-{
-    const Tensor x = facts.value(node.inputs[0]);
-    const std::vector<double> read = meansAlong(x, 1);
-    const std::vector<double> mean = numbersIn(facts.value(node.inputs[3]));
-    const std::vector<double> variance = numbersIn(facts.value(node.inputs[4]));
-    if (read.size() != mean.size() || mean.size() != variance.size()) {
-        return {};
+    Watched read;
+    if (const Tensor x = facts.value(node.inputs[0]); x.isValid()) {
+        read.add(x);
     }
-    const std::vector<double> norms = normsAlong(x, 1);
-    const double each = read.empty() ? 1 : static_cast<double>(x.size()) / static_cast<double>(read.size());
-    const double epsilon = graph::floatAttribute(node, "epsilon", 1e-5); // of ONNX
-    std::vector<double> drifts;
-    std::vector<double> spreads;
-    for (std::size_t i = 0; i < read.size(); ++i) {
-        const double deviation = std::sqrt(variance[i] + epsilon);
-        drifts.push_back(std::abs(read[i] - mean[i]) / deviation);
-        spreads.push_back(std::sqrt(std::max(0.0, norms[i] * norms[i] / each - read[i] * read[i])) / deviation);
-    }
-    return {median(drifts), median(spreads), drifts, spreads};
-}
-
-bool isTrainedNormalisation(const graph::Node& node)
-{
-    return node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
-           graph::intAttribute(node, "training_mode", 0) == 0;
+    return distanceOf(read, node, facts.value(node.inputs[3]), facts.value(node.inputs[4]));
 }
 
 /// `before` names one whose statistics fit; empty where there is none.
@@ -71,26 +40,25 @@ void adviseOnDrift(const std::string& before, bool isSpread, Finding& finding)
 }
 
 /// Means that lie far from the stored ones.
-void describeMeans(const Drift& drift, Finding& finding)
+void describeMeans(const NormalisedDistance& drift, Finding& finding)
 {
     finding.what = fmt::format("reads means that lie {} deviations from those of the training (median of its "
                                "channels)",
-                               numberText(drift.means));
-    finding.numbers = {{"drift_in_deviations", drift.means}, {"deviation_of_stored", drift.spread}};
+                               numberText(drift.drift));
+    finding.numbers = {{"drift_in_deviations", drift.drift}, {"deviation_of_stored", drift.spread}};
     finding.threshold = kLargestDrift;
-    finding.chart = logarithmicBarsOf("Stored deviations between its means and the stored ones, by channel",
-                                      drift.meansOfChannels, {});
+    finding.chart =
+        logarithmicBarsOf("Stored deviations between its means and the stored ones, by channel", drift.drifts, {});
 }
 
 /// Deviations far above the stored ones; the number that stands beside its limit comes first.
-void describeSpread(const Drift& drift, Finding& finding)
+void describeSpread(const NormalisedDistance& drift, Finding& finding)
 {
     finding.what = fmt::format("reads deviations that are {} times the stored ones (median of its channels)",
                                numberText(drift.spread));
-    finding.numbers = {{"deviation_of_stored", drift.spread}, {"drift_in_deviations", drift.means}};
+    finding.numbers = {{"deviation_of_stored", drift.spread}, {"drift_in_deviations", drift.drift}};
     finding.threshold = kLargestSpread;
-    finding.chart =
-        logarithmicBarsOf("Deviation of what it reads over the stored one, by channel", drift.spreadsOfChannels, {});
+    finding.chart = logarithmicBarsOf("Deviation of what it reads over the stored one, by channel", drift.spreads, {});
 }
 
 void findDrift(const Facts& facts, Probe& probe)
@@ -102,9 +70,9 @@ void findDrift(const Facts& facts, Probe& probe)
         if (!isTrainedNormalisation(node)) {
             continue;
         }
-        const Drift drift = driftAt(facts, node);
-        probe.measured(node.name, drift.means);
-        const bool isSpread = !(drift.means > kLargestDrift);
+        const NormalisedDistance drift = driftAt(facts, node);
+        probe.measured(node.name, drift.drift);
+        const bool isSpread = !(drift.drift > kLargestDrift);
         if (isSaid || (isSpread && !(drift.spread > kLargestSpread))) {
             before = node.name;
             continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/replacement.h"
 #include "core/diagnosis/siblings.h"
 #include "core/graph/attributes.h"
 
@@ -20,6 +21,9 @@ namespace
 /// Nodes of a stack that say one number, beside the one that says another.
 constexpr std::size_t kLeastUsualNodes = 3;
 constexpr double kOddOneEffect = 0.6;
+constexpr double kOddOneBase = 2.2; // where it changes the answer
+
+std::string operandTrait(std::size_t slot) { return fmt::format("operand {}", slot); }
 
 /// What numbers of a node are called, and their texts: real attributes, lone numbers among its operands, and whether
 /// pads are as wide before as behind. What layers of a stack may differ in (strides, groups, shapes) is none of them.
@@ -43,10 +47,25 @@ std::map<std::string, std::string> traitsOf(const ModelFacts& model, const graph
          ++i) {
         const Tensor constant = model.constantOperand(node, i);
         if (constant.isValid() && constant.size() == 1) {
-            traits[fmt::format("operand {}", i)] = fmt::format("{:.6g}", constant.at(0));
+            traits[operandTrait(i)] = fmt::format("{:.6g}", constant.at(0));
         }
     }
     return traits;
+}
+
+/// A node with the trait of another one of its stack.
+Replacement withTraitOf(const ModelFacts& model, NodeId id, const graph::Node& sibling, const std::string& trait)
+{
+    Replacement replacement{id, model.graph().node(id), {}};
+    if (const auto attribute = sibling.attributes.find(trait); attribute != sibling.attributes.end()) {
+        replacement.node.attributes[trait] = attribute->second;
+    }
+    for (std::size_t i = 0; i < sibling.inputs.size(); ++i) {
+        if (trait == operandTrait(i)) {
+            replacement.constants.emplace_back(i, model.constantOperand(sibling, i));
+        }
+    }
+    return replacement;
 }
 
 /// One number that all nodes of a stack have.
@@ -66,6 +85,8 @@ void findOddTrait(const Facts& facts, const std::vector<NodeId>& stack, const st
     finding.remedy = "Compare it with the source of the model";
     finding.numbers = {{"others", static_cast<double>(stack.size() - 1)}};
     finding.action = {"go to node", {{"node", name}}, {}};
+    const graph::Node& sibling = facts.model()->graph().node(stack[*odd == 0 ? 1 : 0]);
+    raiseByEffect(facts, withTraitOf(*facts.model(), stack[*odd], sibling, trait), kOddOneBase, finding);
 }
 
 void findOddNodes(const Facts& facts, Probe& probe)

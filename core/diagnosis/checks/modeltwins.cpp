@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -61,9 +62,32 @@ bool areTwins(const Weighted& a, const Weighted& b)
            bytesOf(a.weight, a.weight.size()) == bytesOf(b.weight, b.weight.size());
 }
 
-/// Of each layer the first one before it that has the same weight; its own index where there is none. Patterns (one
-/// number everywhere) are no weights.
-std::vector<std::size_t> firstOfEach(const std::vector<Weighted>& layers)
+/// Two weights whose difference is at most a thousandth of one: what a conversion or a few steps of training leave.
+bool areNearly(const ModelFacts& model, const Weighted& a, const Weighted& b)
+{
+    constexpr double kNearly = 1e-3;
+    const auto normOf = [&model](const Weighted& layer) {
+        double squares = 0;
+        for (const double norm : model.norms(layer.weight, 0)) {
+            squares += norm * norm;
+        }
+        return std::sqrt(squares);
+    };
+    const double norm = normOf(a);
+    if (a.operand == b.operand || a.weight.shape() != b.weight.shape() ||
+        !(std::abs(norm - normOf(b)) <= kNearly * norm)) {
+        return false;
+    }
+    double squares = 0;
+    for (std::int64_t i = 0; i < a.weight.size() && squares <= kNearly * kNearly * norm * norm; ++i) {
+        squares += std::pow(a.weight.at(i) - b.weight.at(i), 2);
+    }
+    return squares <= kNearly * kNearly * norm * norm;
+}
+
+/// Of each layer the first one before it that has the same weight, or nearly; its own index where there is none.
+/// Patterns (one number everywhere) are no weights.
+std::vector<std::size_t> firstOfEach(const ModelFacts& model, const std::vector<Weighted>& layers)
 {
     std::vector<std::size_t> first(layers.size());
     std::multimap<std::string_view, std::size_t> byBeginning;
@@ -75,6 +99,9 @@ std::vector<std::size_t> firstOfEach(const std::vector<Weighted>& layers)
             std::find_if(from, to, [&](const auto& at) { return areTwins(layers[at.second], layers[i]); });
         if (same == to) {
             byBeginning.emplace(beginning, i);
+            const auto near = std::find_if(layers.begin(), layers.begin() + static_cast<std::ptrdiff_t>(i),
+                                           [&](const Weighted& before) { return areNearly(model, before, layers[i]); });
+            first[i] = first[static_cast<std::size_t>(near - layers.begin())];
         } else if (const Statistics of = statisticsOf(layers[i].weight); of.least < of.largest) {
             first[i] = same->second;
         }
@@ -93,7 +120,7 @@ using TwinsByBlocks = std::map<std::pair<std::string, std::string>, Twins>;
 
 void addTwins(const ModelFacts& model, const std::vector<Weighted>& layers, TwinsByBlocks& found, Probe& probe)
 {
-    const std::vector<std::size_t> first = firstOfEach(layers);
+    const std::vector<std::size_t> first = firstOfEach(model, layers);
     std::size_t twins = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         probe.measured(model.graph().node(layers[i].node).name, first[i] < i ? 1 : 0);
@@ -117,12 +144,15 @@ void reportTwins(const Facts& facts, const std::pair<std::string, std::string>& 
     const graph::Graph& graph = facts.model()->graph();
     const std::string& first = graph.node(twins.first).name;
     const std::string& second = graph.node(twins.second).name;
+    const auto weightOf = [&](NodeId id) { return linearWeightOf(*facts.model(), graph.node(id))->weight; };
+    const bool isExact = bytesOf(weightOf(twins.first), weightOf(twins.first).size()) ==
+                         bytesOf(weightOf(twins.second), weightOf(twins.second).size());
+    const char* const how = isExact ? "number for number" : "but for a thousandth";
     Finding& finding = probe.warning(kTwinsBase, kTwinsEffect, {PlaceKind::Node, second, facts.nodeOfPass(second)});
-    finding.what = twins.weights.size() == 1
-                       ? fmt::format("has the same weights as {}, number for number", first)
-                       : fmt::format("has the same weights as {}, number for number; so {} {} more of {} and {}", first,
-                                     twins.weights.size() == 2 ? "has" : "have", twins.weights.size() - 1, blocks.first,
-                                     blocks.second);
+    finding.what = twins.weights.size() == 1 ? fmt::format("has the same weights as {}, {}", first, how)
+                                             : fmt::format("has the same weights as {}, {}; so {} {} more of {} and {}",
+                                                           first, how, twins.weights.size() == 2 ? "has" : "have",
+                                                           twins.weights.size() - 1, blocks.first, blocks.second);
     finding.means = "No two layers are trained to the same numbers: one of the two was loaded with the other's.";
     finding.remedy = "Load the checkpoint again, and look how its names are matched";
     finding.numbers = {{"weights_that_are_the_same", static_cast<double>(twins.weights.size())}};
@@ -144,7 +174,7 @@ void findTwins(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check modelTwins{"model.twins",
-                       "layers whose weights are those of another one of their kind, number for number",
+                       "layers whose weights are those of another one of their kind, but for a thousandth",
                        kMostTwins,
                        "0",
                        Need::Model | Need::Weights,

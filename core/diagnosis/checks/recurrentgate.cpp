@@ -18,10 +18,10 @@ namespace retro::diagnosis
 namespace
 {
 
-/// Section 4.4, recurrent.gate: share of a gate below 0.001, or of forget and update gates above 0.999, over steps and
+/// Section 4.4, recurrent.gate: share of a gate below 0.01, or of forget and update gates above 0.999, over steps and
 /// units: > 0.9; bases and e.
 constexpr double kMostShut = 0.9;
-constexpr double kShutBelow = 0.001;
+constexpr double kShutBelow = 0.01; // hardly anything is left after one step
 constexpr double kOpenAbove = 0.999;
 constexpr double kShutBase = 2.9;
 constexpr double kGateEffect = 0.9;
@@ -90,7 +90,7 @@ void reportGate(const Facts& facts, NodeId id, const std::string& gate, const Ga
     Finding& finding = probe.warning(isShut ? kShutBase : 2, kGateEffect, facts.place(id));
     finding.what =
         fmt::format("its {}, is {} in {} of its steps and units ({}) for this input", gate, isShut ? "shut" : "open",
-                    percentText(isShut ? shut : open), isShut ? "below 0.001" : "above 0.999");
+                    percentText(isShut ? shut : open), isShut ? "below 0.01" : "above 0.999");
     finding.means = isShut ? "What it gates never gets on, so that nothing behind depends on it."
                            : "What was there first stays: later steps hardly count.";
     finding.remedy = fmt::format("Look at the bias of this gate in {}", facts.graph().node(id).name);
@@ -140,7 +140,7 @@ void findGates(const Facts& facts, Probe& probe)
 
 /// Takes the steps apart and runs them once more, which is more than half of the time of a small explanation.
 const Check recurrentGate{
-    "recurrent.gate", "share of a gate of an LSTM or GRU below 0.001, of forget and update gates also above 0.999",
+    "recurrent.gate", "share of a gate of an LSTM or GRU below 0.01, of forget and update gates also above 0.999",
     kMostShut,        "0",
     Need::Forward,    false,
     findGates};

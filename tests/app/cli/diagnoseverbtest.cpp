@@ -78,21 +78,22 @@ private slots:
         QVERIFY(tensor::writeNpy(path("x.npy").toStdString(), Tensor::of<float>({1, 1, 2, 2}, numbers)).ok());
     }
 
-    void firstLineNamesNodeAndCause()
+    void firstLinesSayWhatHoldsAndNameNodeAndCause()
     {
         const Answer answer = cli({"diagnose", path("bad.onnx"), "--input", path("x.npy")});
         QCOMPARE(answer.code, 0);
-        const QString first = answer.out.section('\n', 0, 0);
+        QVERIFY2(answer.out.startsWith("Score 69 of class 0, "), qPrintable(answer.out));
+        const QString first = answer.out.section('\n', 1, 1);
         QVERIFY2(first.startsWith("warning  pad  93 % of Σ|R|") && first.endsWith("[flow.unread]"), qPrintable(first));
-        QVERIFY(answer.out.section('\n', 1, 1).startsWith("         "));
+        QVERIFY(answer.out.section('\n', 2, 2).startsWith("         "));
     }
 
-    void healthyModelHasOneLine()
+    void healthyModelHasTwoLines()
     {
         const Answer answer = cli({"diagnose", path("good.onnx"), "--input", path("x.npy")});
         QCOMPARE(answer.code, 0);
-        QVERIFY2(answer.out.startsWith("Nothing unusual by "), qPrintable(answer.out));
-        QCOMPARE(answer.out.count('\n'), 1);
+        RETRO_SAYS(answer.out, "Score 5 of class 0, ", "othing unusual by ");
+        QCOMPARE(answer.out.count('\n'), 2);
     }
 
     void modelOfARunThatLiesElsewhereIsNamed()
@@ -160,8 +161,8 @@ private slots:
         const Answer answer =
             cli({"diagnose", path("scaled.onnx"), "--input", path("x.npy"), "--against", path("good.onnx")});
         QVERIFY2(
-            answer.out.startsWith("difference  conv  its weight (w) differs in 36 of 4608 elements: all in channel 1, "
-                                  "factor 1000"),
+            answer.out.contains("\ndifference  conv  its weight (w) differs in 36 of 4608 elements: all in channel 1, "
+                                "factor 1000"),
             qPrintable(answer.out));
     }
 
@@ -208,11 +209,11 @@ private slots:
         QVERIFY(base::writeFile(path("moved.csv").toStdString(), moved).ok());
         const QStringList asked{"diagnose", path("three.onnx"), "--input", path("folder"), "--only", "data"};
         const Answer healthy = cli(asked + QStringList{"--labels", path("right.csv")});
-        QVERIFY2(healthy.code == 0 && healthy.out.startsWith("Nothing unusual by 3 checks (2 run)"),
+        QVERIFY2(healthy.code == 0 && healthy.out.startsWith("Nothing unusual by 8 checks (5 run)"),
                  qPrintable(healthy.out));
         const Answer wrong = cli(asked + QStringList{"--labels", path("moved.csv")});
         RETRO_SAYS(wrong.out, "with labels in another order", "9 of 9 inputs get their class; as given, 0");
-        QVERIFY(cli(asked).out.startsWith("Nothing unusual by 3 checks (1 run)"));
+        QVERIFY(cli(asked).out.startsWith("Nothing unusual by 8 checks (4 run)"));
     }
 
     void labelsThatDoNotFitAreRefused()

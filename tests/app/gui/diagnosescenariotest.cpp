@@ -195,7 +195,7 @@ private slots:
         engine::Question exchanged;
         exchanged.channels = "BGR";
         RETRO_MADE(inputs, engine::labelledInputs({pictures.toStdString()}, {}, **model));
-        RETRO_MADE(right, engine::populationOf(**model, exchanged, **inputs));
+        RETRO_MADE(right, engine::populationOf(*model, exchanged, **inputs));
         QFile table(pictures + "/labels.csv");
         QVERIFY(table.open(QIODevice::WriteOnly));
         table.write("file,label\n");

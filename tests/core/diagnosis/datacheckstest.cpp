@@ -10,7 +10,10 @@ using namespace retro::tests;
 namespace
 {
 
+using diagnosis::Answers;
 using diagnosis::Population;
+using diagnosis::Watched;
+using diagnosis::WatchedAs;
 
 /// A picture of two channels → four classes.
 SharedGraph classifier()
@@ -22,6 +25,18 @@ SharedGraph classifier()
     return writer.finish();
 }
 
+/// What a model says of samples, sure of each by so much.
+Answers answers(const std::string& words, const std::string& option, const std::vector<std::int64_t>& best,
+                double confidence = 0.9)
+{
+    Answers answers;
+    answers.words = words;
+    answers.option = option;
+    answers.best = best;
+    answers.confidence.assign(best.size(), confidence);
+    return answers;
+}
+
 /// Twelve inputs of four classes, three each, and what the model says of them.
 Population twelve(const std::vector<std::int64_t>& best)
 {
@@ -31,7 +46,7 @@ Population twelve(const std::vector<std::int64_t>& best)
         all.truth.push_back(i % 4);
     }
     all.classes = 4;
-    all.asGiven.best = best;
+    all.asGiven = answers({}, {}, best);
     return all;
 }
 
@@ -49,6 +64,25 @@ Diagnosis diagnosedFolder(Population all, const std::string& check)
     return diagnosed(diagnosis::Facts(std::move(sources)), check);
 }
 
+/// x → BatchNormalization → Relu → BatchNormalization; means of 0, variances of 1.
+SharedGraph normalised()
+{
+    Writer writer;
+    const ValueId x = writer.input("x", {1, 2, 2, 2});
+    writer.output(writer.batchNorm("bn2", writer.node("Relu", "relu", {writer.batchNorm("bn1", x, 2)}), 2));
+    return writer.finish();
+}
+
+/// A value of 100 elements a channel, with these means and deviations.
+Watched watched(WatchedAs as, const std::string& node, const std::vector<std::pair<double, double>>& channels)
+{
+    Watched one{as, node, node + "_value"};
+    for (const auto& [mean, deviation] : channels) {
+        one.channels.push_back({100, 60, 0, 100 * mean, 100 * (deviation * deviation + mean * mean)});
+    }
+    return one;
+}
+
 } // namespace
 
 class DataChecksTest : public QObject
@@ -59,8 +93,8 @@ private slots:
     void otherPixelsThatAreRightAreNamed()
     {
         Population all = twelve({0, 1, 1, 1, 0, 3, 2, 0, 0, 0, 1, 2});
-        all.otherwise = {{"R and B exchanged", "--channels BGR", kRight},
-                         {"numbers from -1 to 1", "--mean 0.5 --std 0.5", std::vector<std::int64_t>(12, 1)}};
+        all.otherwise = {answers("R and B exchanged", "--channels BGR", kRight),
+                         answers("numbers from -1 to 1", "--mean 0.5 --std 0.5", std::vector<std::int64_t>(12, 1))};
         const Diagnosis found = diagnosedFolder(all, "data.preparation");
         QVERIFY(hasAll(firstText(found), {"warning image with R and B exchanged, 12 of 12 inputs get their class; as "
                                           "given, 5",
@@ -104,6 +138,171 @@ private slots:
         unknown.truth.clear();
         QCOMPARE(diagnosedFolder(unknown, "data.classes").findings.front().level, Level::Note);
         QVERIFY(!diagnosedFolder(unknown, "data.labels").checks.front().isRun);
+    }
+
+    // Without labels, other numbers have to make the model surer, of other classes, and of as many.
+    void otherPixelsThatMakeTheModelSureAreNamed()
+    {
+        const std::vector<std::int64_t> guesses{0, 1, 1, 1, 0, 3, 2, 0, 0, 0, 1, 2};
+        const auto found = [&guesses](const Answers& other) {
+            Population all = twelve(guesses);
+            all.truth.clear();
+            all.asGiven = answers({}, {}, guesses, 0.4);
+            all.otherwise = {other};
+            return diagnosedFolder(all, "data.preparation");
+        };
+        Answers sure = answers("R and B exchanged", "--channels BGR", kRight);
+        sure.moved = kRight;
+        QVERIFY(hasAll(firstText(found(sure)),
+                       {"warning image with R and B exchanged, the model is surer of 12 inputs: its best class has "
+                        "90 % on average; as given, 40 %",
+                        "--channels BGR"}));
+        sure.moved = guesses; // the answers change when pictures are moved by a little
+        QVERIFY(isSilent(found(sure)));
+        QVERIFY(isSilent(found(answers("pixels from 0 to 255", "--scale 0,255", guesses)))); // the same, only sharper
+        QVERIFY(isSilent(found(answers("numbers from -1 to 1", "", std::vector<std::int64_t>(12, 3)))));
+        QVERIFY(isSilent(found(answers("R and B exchanged", "--channels BGR", kRight, 0.6))));
+    }
+
+    void anotherOutputThatIsRightIsNamed()
+    {
+        Population all = twelve({0, 1, 1, 1, 0, 3, 2, 0, 0, 0, 1, 2});
+        all.otherwise = {answers("the output head", "--target head", kRight)};
+        all.otherwise.front().output = "head";
+        QVERIFY(hasAll(firstText(diagnosedFolder(all, "data.preparation")),
+                       {"warning fc_out with the output head, 12 of 12 inputs get their class", "--target head"}));
+    }
+
+    void answersAsByChanceAreNamed()
+    {
+        const Diagnosis found = diagnosedFolder(twelve({1, 1, 0, 3, 2, 0, 2, 0, 3, 1, 3, 1}), "data.accuracy");
+        QVERIFY(hasAll(firstText(found), {"warning fc_out 4 of 12 inputs are right, as many as by chance (4 classes); "
+                                          "1 of class 0 (dot) get 1 (line)"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosedFolder(twelve(kRight), "data.accuracy")));
+        Population unknown = twelve(kRight);
+        unknown.truth.clear();
+        QVERIFY(isSilent(diagnosedFolder(unknown, "data.accuracy")));
+        unknown.asGiven = answers({}, {}, kRight, 0.3);
+        QVERIFY(hasAll(firstText(diagnosedFolder(unknown, "data.accuracy")),
+                       {"note fc_out the best class of 12 inputs has 30 % on average"}));
+    }
+
+    void statisticsThatAreNotThoseOfTheFolderAreNamed()
+    {
+        Population all = twelve(kRight);
+        all.model = std::make_shared<diagnosis::ModelFacts>(normalised());
+        all.watchedSamples = 12;
+        all.watched = {watched(WatchedAs::Normalised, "bn1", {{0.1, 1.1}, {-0.2, 0.9}}),
+                       watched(WatchedAs::Normalised, "bn2", {{4, 1}, {5, 2}})};
+        const Diagnosis found = diagnosedFolder(all, "data.statistics");
+        QVERIFY(hasAll(firstText(found), {"warning bn2 its stored mean and variance are not those of 12 inputs: means "
+                                          "lie 4.85 stored deviations away",
+                                          "What bn1 reads is as in the training"}));
+        QVERIFY(isDocumented(found));
+        all.watched.pop_back();
+        QVERIFY(isSilent(diagnosedFolder(all, "data.statistics")));
+        all.watched.front() = watched(WatchedAs::Normalised, "bn1", {{0, 9}, {0, 8}});
+        QVERIFY(hasAll(firstText(diagnosedFolder(all, "data.statistics")),
+                       {"warning bn1", "deviations are 8.93 times", "its statistics were never loaded"}));
+        Watched quantised = watched(WatchedAs::Quantised, "quantise", {{0, 1}});
+        quantised.channels.front().beyond = 50;
+        all.watched = {quantised};
+        QVERIFY(hasAll(firstText(diagnosedFolder(all, "data.statistics")),
+                       {"warning quantise 50 % of what it reads over 12 inputs lies beyond what its type holds"}));
+        all.watched = {watched(WatchedAs::Prepared, "image", {{0.2, 1.1}, {-0.3, 0.8}})};
+        QVERIFY(isSilent(diagnosedFolder(all, "data.statistics")));
+        all.watched = {watched(WatchedAs::Prepared, "image", {{-1.6, 0.01}, {-1.5, 0.01}})};
+        QVERIFY(hasAll(firstText(diagnosedFolder(all, "data.statistics")),
+                       {"warning image 12 pictures, as the card prepares them, have a mean of 1.55"}));
+        all.watchedSamples = 3;
+        QVERIFY(!diagnosedFolder(all, "data.statistics").checks.front().isRun);
+    }
+
+    void channelsThatNeverFireAreNoted()
+    {
+        Population all = twelve(kRight);
+        all.watchedSamples = 12;
+        all.watched = {watched(WatchedAs::Rectified, "relu", std::vector<std::pair<double, double>>(8, {1, 1}))};
+        QVERIFY(isSilent(diagnosedFolder(all, "data.silent")));
+        for (std::size_t i = 0; i < 5; ++i) {
+            all.watched.front().channels[i].fired = 0;
+        }
+        const Diagnosis found = diagnosedFolder(all, "data.silent");
+        QVERIFY(hasAll(firstText(found), {"note relu 5 of 8 channels are 0 for all of 12 inputs"}));
+        QVERIFY(isDocumented(found));
+        for (diagnosis::ChannelSums& channel : all.watched.front().channels) {
+            channel.fired = 0;
+        }
+        QVERIFY(hasAll(firstText(diagnosedFolder(all, "data.silent")), {"warning relu 8 of 8 channels are 0"}));
+    }
+
+    void aLayerWithLostStatisticsIsNamed()
+    {
+        Population all = twelve({2, 2, 2, 2, 0, 2, 2, 2, 2, 2, 2, 2});
+        for (const char* layer : {"/conv1/Conv", "/conv2/Conv"}) {
+            all.otherwise.push_back(answers("made usual", {}, all.asGiven.best));
+            all.otherwise.back().layer = layer;
+        }
+        QVERIFY(isSilent(diagnosedFolder(all, "data.layer")));
+        all.otherwise.back().best = kRight;
+        const Diagnosis found = diagnosedFolder(all, "data.layer");
+        QVERIFY(hasAll(firstText(found), {"warning /conv2/Conv with its channels at the mean and deviation that those "
+                                          "of other layers have, 12 of 12 inputs get their class; as given, 4"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(!diagnosedFolder(all, "data.preparation").checks.front().isRun); // no input was made otherwise
+        QVERIFY(!diagnosedFolder(twelve(kRight), "data.layer").checks.front().isRun);
+    }
+
+    void aMarkAtTheEdgeOfAllPicturesIsNamed()
+    {
+        std::vector<double> marked(25, 0.6 / 24);
+        marked[20] = 0.4;
+        Population all = twelve(kRight);
+        all.fields.assign(4, marked);
+        const Diagnosis found = diagnosedFolder(all, "data.place");
+        QVERIFY(
+            hasAll(firstText(found), {"warning image in 4 of 4 pictures of the folder", "row 5 of 5, column 1 of 5"}));
+        QVERIFY(isDocumented(found));
+        std::ranges::swap(marked[20], marked[12]); // in the middle, where things lie
+        all.fields.assign(4, marked);
+        QVERIFY(isSilent(diagnosedFolder(all, "data.place")));
+        all.fields.resize(3);
+        QVERIFY(!diagnosedFolder(all, "data.place").checks.front().isRun);
+    }
+
+    // Few right answers follow from what is wrong with the inputs.
+    void fewRightAnswersFoldUnderTheirCause()
+    {
+        Population all = twelve(std::vector<std::int64_t>(12, 2));
+        all.otherwise = {answers("R and B exchanged", "--channels BGR", kRight)};
+        const Diagnosis found = diagnosedFolder(all, {});
+        const auto isIt = [](const char* id) { return [id](const Finding& finding) { return finding.id == id; }; };
+        const auto cause = std::ranges::find_if(found.findings, isIt("data.preparation"));
+        QVERIFY(cause != found.findings.end());
+        QVERIFY(std::ranges::any_of(cause->also, isIt("data.classes")));
+        QVERIFY(std::ranges::any_of(cause->also, isIt("data.accuracy")));
+        QVERIFY(std::ranges::none_of(found.findings, isIt("data.classes")));
+    }
+
+    // What holds as a whole stands before every finding.
+    void aFolderIsSummedUpFirst()
+    {
+        const std::string line = diagnosis::headlineOf(diagnosedFolder(twelve(kRight), {}).head);
+        QVERIFY(hasAll(line, {"of the folder 12 of 12 inputs are right (100 %)",
+                              "the best class of 12 inputs has 90 % on average"}));
+        std::vector<std::int64_t> mistaken = kRight;
+        mistaken[2] = mistaken[6] = 1;
+        QVERIFY(hasAll(diagnosis::headlineOf(diagnosedFolder(twelve(mistaken), {}).head),
+                       {"10 of 12 inputs are right (83 %), 2 of class 2 (ring) get 1 (line)"}));
+    }
+
+    void probabilitiesAreThoseOfASoftmax()
+    {
+        QCOMPARE(diagnosis::confidenceIn({0.2, 0.7, 0.1}), 0.7);
+        QVERIFY(std::abs(diagnosis::confidenceIn({0, std::log(3.0)}) - 0.75) < 1e-12);
+        QVERIFY(std::abs(diagnosis::probabilityIn({0, std::log(3.0)}, 0) - 0.25) < 1e-12);
+        QCOMPARE(diagnosis::confidenceIn({}), 0.0);
     }
 };
 

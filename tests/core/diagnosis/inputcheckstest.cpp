@@ -232,6 +232,33 @@ private slots:
         QVERIFY(isSilent(diagnosed(text(), tokens({1, 2, 3, 4, 0, 0}), "input.padding")));
     }
 
+    void relevanceOnBarsIsNamed()
+    {
+        const auto reader = [] { // of the rows of a picture, the first two count most
+            Writer writer;
+            const ValueId image = writer.input("image", {1, 1, 8, 8});
+            std::vector<float> weight(128, 0.1F);
+            std::fill_n(weight.begin(), 16, 1.0F);
+            const ValueId w = writer.constant("w", floats({2, 64}, weight));
+            writer.output(
+                writer.node("Gemm", "fc", {writer.node("Flatten", "flat", {image}), w}, {{"transB", std::int64_t{1}}}));
+            return writer.finish();
+        };
+        std::vector<float> pixels(64, 0.5F);
+        for (std::size_t i = 16; i < 64; ++i) {
+            pixels[i] = 0.1F * static_cast<float>(i % 7 + 1);
+        }
+        const Diagnosis found = diagnosed(reader(), {{floats({1, 1, 8, 8}, pixels)}}, "input.bars");
+        QVERIFY(
+            hasAll(firstText(found), {"warning image ", " of Σ|R| lies on bars that hold nothing (rows 0 … 1), 25 % "
+                                                        "of the input"}));
+        QVERIFY(isDocumented(found));
+        pixels[3] = 0.6F; // no bar
+        QVERIFY(isSilent(diagnosed(reader(), {{floats({1, 1, 8, 8}, pixels)}}, "input.bars")));
+        const std::vector<float> plain(64, 0.5F); // a picture of one colour has no bars either
+        QVERIFY(isSilent(diagnosed(reader(), {{floats({1, 1, 8, 8}, plain)}}, "input.bars")));
+    }
+
     void patchThatDecidesIsAWarning()
     {
         const Diagnosis found = diagnosed(cornerReader(true), brightCorner(), "input.concentrated");

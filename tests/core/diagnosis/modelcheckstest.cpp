@@ -136,14 +136,16 @@ SharedGraph writtenOutNormOf(const std::vector<float>& scale)
     return writer.finish();
 }
 
-/// Four blocks of a product and a LeakyRelu with these slopes; a block's weights are those of `seeds`.
-SharedGraph stackOf(const std::vector<double>& slopes, const std::vector<unsigned>& seeds)
+/// Blocks of a product and a LeakyRelu with these slopes; a block's weights are those of `seeds`, those of the second
+/// one times a factor.
+SharedGraph stackOf(const std::vector<double>& slopes, const std::vector<unsigned>& seeds, double factor = 1)
 {
     Writer writer;
     ValueId x = writer.input("x", {1, 8});
     for (std::size_t i = 0; i < slopes.size(); ++i) {
         const std::string block = "/blocks." + std::to_string(i);
-        const ValueId w = writer.constant("w" + std::to_string(i), randomTensor({8, 8}, seeds[i]));
+        const double bound = i == 1 ? factor : 1;
+        const ValueId w = writer.constant("w" + std::to_string(i), randomTensor({8, 8}, seeds[i], -bound, bound));
         x = writer.node("LeakyRelu", block + "/act", {writer.node("MatMul", block + "/fc", {x, w})},
                         {{"alpha", slopes[i]}});
     }
@@ -467,6 +469,53 @@ private slots:
         QVERIFY(isSilent(diagnosed(stackOf({0.1, 0.1, 0.4}, {1, 2, 3}), kNoInput, "model.odd-one")));
     }
 
+    // A difference alone is a note; where the answer is another one without it, it is a warning.
+    void aLayerThatChangesTheAnswerIsAWarning()
+    {
+        const SharedGraph graph = stackOf({0.1, 0.1, -3, 0.1}, {1, 2, 3, 4});
+        const Asked asked{{floats({1, 8}, {3, -1, 2, 0.5F, -2, 1, 4, -3})}};
+        const std::string text = firstText(diagnosed(graph, asked, "model.odd-one"));
+        QVERIFY(hasAll(text, {"warning /blocks.2/act its alpha is -3", "; made like them, the class is "}));
+        const Asked nothing{{floats({1, 8}, {0, 0, 0, 0, 0, 0, 0, 0})}};
+        QVERIFY(hasAll(firstText(diagnosed(graph, nothing, "model.odd-one")), {"note /blocks.2/act"}));
+    }
+
+    void weightsThatAreLargerThanTheirSiblingsAreNoted()
+    {
+        const std::vector<double> slopes(5, 0.1);
+        const std::vector<unsigned> seeds{1, 2, 3, 4, 5};
+        QVERIFY(isSilent(diagnosed(stackOf(slopes, seeds), kNoInput, "model.stack")));
+        const Diagnosis found = diagnosed(stackOf(slopes, seeds, 20), kNoInput, "model.stack");
+        QVERIFY(hasAll(firstText(found), {"note /blocks.1/fc its weights are ", " times as large as those of the 4 "
+                                                                                "layers like it"}));
+        QVERIFY(isDocumented(found));
+        const Asked asked{{floats({1, 8}, {3, -1, 2, 0.5F, -2, 1, 4, -3})}};
+        QVERIFY(hasAll(firstText(diagnosed(stackOf(slopes, seeds, 20), asked, "model.stack")),
+                       {"warning /blocks.1/fc", "; made like them, class "}));
+    }
+
+    void classesThatCannotBeToldApartAreNamed()
+    {
+        const auto head = [](std::int64_t likeFirst) {
+            const Tensor random = randomTensor({4, 16}, 7);
+            std::vector<float> rows(random.span<float>().begin(), random.span<float>().end());
+            if (likeFirst > 0) {
+                std::copy_n(rows.begin(), 16, rows.begin() + 16 * likeFirst);
+            }
+            Writer writer;
+            const ValueId x = writer.input("x", {1, 8});
+            const ValueId hidden = writer.node(
+                "Relu", "relu", {writer.node("MatMul", "fc1", {x, writer.constant("w1", randomTensor({8, 16}, 1))})});
+            writer.output(writer.node("Gemm", "fc", {hidden, writer.constant("fc.weight", floats({4, 16}, rows))},
+                                      {{"transB", std::int64_t{1}}}));
+            return writer.finish();
+        };
+        const Diagnosis found = diagnosed(head(2), kNoInput, "model.rows");
+        QVERIFY(hasAll(firstText(found), {"warning fc the weights of its outputs 0 and 2 are the same"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(head(0), kNoInput, "model.rows")));
+    }
+
     void namesThatCountNodesAreNoStack()
     {
         Writer writer;
@@ -511,6 +560,26 @@ private slots:
         }
         writer.output(writer.node("MatMul", "/blocks.2/fc", {x, writer.constant("own", randomTensor({8, 8}, 2))}));
         QVERIFY(isSilent(diagnosed(writer.finish(), kNoInput, "model.twins")));
+    }
+
+    void nearlyTheSameWeightsAreNamed()
+    {
+        const auto stack = [](float change) {
+            Writer writer;
+            ValueId x = writer.input("x", {1, 8});
+            for (const unsigned i : {0U, 1U, 2U}) {
+                const Tensor random = randomTensor({8, 8}, i == 2 ? 5U : 1U);
+                std::vector<float> numbers(random.span<float>().begin(), random.span<float>().end());
+                numbers[3] += i == 1 ? change : 0;
+                const std::string block = "/blocks." + std::to_string(i);
+                x = writer.node("MatMul", block + "/fc", {x, writer.constant(block, floats({8, 8}, numbers))});
+            }
+            writer.output(x);
+            return writer.finish();
+        };
+        QVERIFY(hasAll(firstText(diagnosed(stack(1e-4F), kNoInput, "model.twins")),
+                       {"warning /blocks.1/fc has the same weights as /blocks.0/fc, but for a thousandth"}));
+        QVERIFY(isSilent(diagnosed(stack(0.5F), kNoInput, "model.twins")));
     }
 
     void equalWeightsThatAFileKeepsOnceAreNamed()

@@ -149,12 +149,13 @@ private slots:
         }
     }
 
-    void healthyModelHasOneLineAndAnOffer()
+    void healthyModelHasItsHeadlineAndAnOffer()
     {
         const std::vector<std::string> lines = diagnosis::textOf(diagnosed(chain(), kOnes));
-        QCOMPARE(lines.size(), std::size_t{1});
-        QVERIFY(lines.front().starts_with("Nothing unusual by "));
-        QVERIFY(lines.front().find("--against") != std::string::npos);
+        QCOMPARE(lines.size(), std::size_t{2});
+        QVERIFY(lines.front().starts_with("Score "));
+        QVERIFY(lines.back().find("othing unusual by ") != std::string::npos);
+        QVERIFY(lines.back().find("--against") != std::string::npos);
     }
 
     void moreThanTenLinesAreBehindTheFold()

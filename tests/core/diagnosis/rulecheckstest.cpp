@@ -117,6 +117,31 @@ private slots:
         QVERIFY(isSilent(diagnosed(layers(), spread, "rule.box")));
     }
 
+    void ruleThatLosesMoreThanAnotherIsNamed()
+    {
+        const Diagnosis found = diagnosed(layers(), ones("epsilon_plus | name:fc3=epsilon:epsilon=8"), "rule.loss");
+        QVERIFY(hasAll(firstText(found), {"warning fc3 its rule (epsilon 8) loses ",
+                                          "of what started to its stabiliser; epsilon in its "
+                                          "place would lose hardly any",
+                                          "--rule name:fc3=epsilon"}));
+        QVERIFY(isDocumented(found));
+        QVERIFY(isSilent(diagnosed(layers(), ones(), "rule.loss")));
+    }
+
+    // What the whole run lost, and rules at the wrong place, stand before every finding.
+    void whatTheRunLostStandsFirst()
+    {
+        const auto headline = [](const std::string& composite) {
+            return diagnosis::headlineOf(diagnosed(layers(), ones(composite)).head);
+        };
+        QVERIFY(hasAll(headline("epsilon_plus"),
+                       {"Score ", " of class ", "probability ", "100 % of the score arrives at the inputs"}));
+        QVERIFY(hasAll(headline("epsilon_plus | name:fc3=epsilon:epsilon=50"), {"! stabilisers (epsilon) take "}));
+        QVERIFY(hasAll(headline("epsilon_plus | name:fc3=z-box:low=0,high=3"),
+                       {"! fc3 has a z-box, which is for layers that read the input"}));
+        QVERIFY(headline("epsilon_plus | name:fc1=z-box:low=0,high=3").find("z-box") == std::string::npos);
+    }
+
     void ruleThatStopsIsNamed()
     {
         const Diagnosis found = diagnosed(layers(), ones("epsilon_plus | name:fc2=stop"), "rule.stop");

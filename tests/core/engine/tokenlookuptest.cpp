@@ -491,7 +491,7 @@ private slots:
             inputs.truth.push_back(scores.at(0) > scores.at(1) ? (scores.at(0) > scores.at(2) ? 0 : 2)
                                                                : (scores.at(1) > scores.at(2) ? 1 : 2));
         }
-        const auto all = engine::populationOf(*model, engine::Question(), inputs);
+        const auto all = engine::populationOf(model, engine::Question(), inputs);
         QVERIFY2(all.ok(), all.ok() ? "" : all.error().text().c_str());
         QCOMPARE((*all)->otherwise.size(), std::size_t{6});
         QVERIFY((*all)->asGiven.right(inputs.truth) < 12);

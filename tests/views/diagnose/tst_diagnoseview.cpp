@@ -414,6 +414,23 @@ private slots:
         QVERIFY(stage.button(0, "goto").isEnabled());
     }
 
+    // What holds as a whole stands above the findings; where it is unusual, the pane does not say that nothing is.
+    void whatHoldsAsAWholeStandsAboveTheFindings()
+    {
+        Stage stage;
+        const auto* headline = stage.view.findChild<QLabel*>("headline");
+        QVERIFY(!headline->isVisible());
+        auto quiet = *stage.state.diagnosis;
+        quiet.findings.clear();
+        quiet.head = {{"score", "score 2.4 of class 1 (mug)", 2.4, false}, {"bias", "biases take 64 %", 0.64, true}};
+        stage.state.diagnosis = std::make_shared<const diagnosis::Diagnosis>(quiet);
+        stage.show();
+        QCOMPARE(headline->text().remove(QChar(0x200B)),
+                 QStringLiteral("Score 2.4 of class 1 (mug), ! biases take 64 %"));
+        QVERIFY(headline->isVisible());
+        QCOMPARE(stage.view.summary(), QStringLiteral("No finding by 4 checks; see what is unusual"));
+    }
+
     void nothingFoundIsOneLine()
     {
         Stage stage;

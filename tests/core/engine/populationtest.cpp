@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of inputs: what a model says of them, and what its values are over them.
+#include <QtTest>
+
+#include "tests/core/diagnosis/diagnosed.h"
+
+#include "core/engine/population.h"
+#include "core/engine/recalibrated.h"
+#include "core/tensor/npy.h"
+
+#include <QTemporaryDir>
+
+using namespace retro;
+using namespace retro::tests;
+
+namespace
+{
+
+using diagnosis::Watched;
+using diagnosis::WatchedAs;
+
+constexpr std::int64_t kCount = 12;
+constexpr std::int64_t kChannels = 4;
+
+/// x (4 channels) → three convolutions of one point and Relu → mean → scores, and the same scores turned round.
+SharedGraph network()
+{
+    Writer writer;
+    ValueId x = writer.input("x", {1, kChannels, 2, 2});
+    for (unsigned i = 0; i < 3; ++i) {
+        const std::string name = "conv" + std::to_string(i);
+        const ValueId w = writer.constant(name + ".w", randomTensor({kChannels, kChannels, 1, 1}, i + 1));
+        const ValueId b = writer.constant(name + ".b", randomTensor({kChannels}, i + 11));
+        x = writer.node("Relu", "relu" + std::to_string(i), {writer.node("Conv", name, {x, w, b})});
+    }
+    const ValueId flat = writer.node("Flatten", "flat", {writer.node("GlobalAveragePool", "pool", {x})});
+    const ValueId scores = writer.node("MatMul", "scores", {flat, writer.constant("head", randomTensor({4, 4}, 21))});
+    writer.output(scores);
+    writer.output(writer.node("Neg", "turned", {scores}));
+    return writer.finish();
+}
+
+engine::LabelledInputs inputsIn(const QTemporaryDir& folder)
+{
+    engine::LabelledInputs inputs;
+    for (std::int64_t i = 0; i < kCount; ++i) {
+        const std::string file = folder.filePath(QString::number(i) + ".npy").toStdString();
+        if (!tensor::writeNpy(file, randomTensor({1, kChannels, 2, 2}, static_cast<unsigned>(100 + i))).ok()) {
+            qFatal("no file");
+        }
+        inputs.items.push_back({std::to_string(i), {file}, file});
+    }
+    return inputs;
+}
+
+const Watched& watchedAs(const diagnosis::Population& all, WatchedAs as, std::size_t index)
+{
+    for (const Watched& one : all.watched) {
+        if (one.as == as && index-- == 0) {
+            return one;
+        }
+    }
+    qFatal("it is not watched");
+}
+
+} // namespace
+
+class PopulationTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void valuesAreWatchedOverAllInputs()
+    {
+        const QTemporaryDir folder;
+        const auto model = loaded(network());
+        RETRO_MADE(all, engine::populationOf(model, engine::Question(), inputsIn(folder)));
+        QCOMPARE((*all)->asGiven.best.size(), static_cast<std::size_t>(kCount));
+        QCOMPARE((*all)->asGiven.confidence.size(), static_cast<std::size_t>(kCount));
+        QCOMPARE((*all)->watched.size(), std::size_t{6}); // three layers with a bias, three rectifiers
+        // The first layer by hand.
+        const Watched& layer = watchedAs(**all, WatchedAs::Linear, 0);
+        QCOMPARE(layer.node, std::string("conv0"));
+        const Tensor weight = randomTensor({kChannels, kChannels, 1, 1}, 1);
+        const Tensor bias = randomTensor({kChannels}, 11);
+        for (std::int64_t channel = 0; channel < kChannels; ++channel) {
+            double sum = 0;
+            std::int64_t fired = 0;
+            for (std::int64_t i = 0; i < kCount; ++i) {
+                const Tensor input = randomTensor({1, kChannels, 2, 2}, static_cast<unsigned>(100 + i));
+                for (std::int64_t place = 0; place < 4; ++place) {
+                    double value = bias.at(channel);
+                    for (std::int64_t k = 0; k < kChannels; ++k) {
+                        value += weight.at(channel * kChannels + k) * input.at(k * 4 + place);
+                    }
+                    sum += value;
+                    fired += value > 0 ? 1 : 0;
+                }
+            }
+            const auto at = static_cast<std::size_t>(channel);
+            QVERIFY(std::abs(layer.channels[at].mean() - sum / (4 * kCount)) < 1e-6);
+            QCOMPARE(watchedAs(**all, WatchedAs::Rectified, 0).channels[at].fired, fired);
+        }
+    }
+
+    void anOutputLikeTheTargetIsAskedToo()
+    {
+        const QTemporaryDir folder;
+        RETRO_MADE(all, engine::populationOf(loaded(network()), engine::Question(), inputsIn(folder)));
+        QCOMPARE((*all)->otherwise.size(), std::size_t{1});
+        QCOMPARE((*all)->otherwise.front().output, std::string("turned_out"));
+        QCOMPARE((*all)->otherwise.front().option, std::string("--target turned_out"));
+    }
+
+    /// The middle layer lost the statistics of its normalisation: its channels lie far from those of the others.
+    void aLayerThatIsMadeUsualGetsClassesBack()
+    {
+        const QTemporaryDir folder;
+        engine::LabelledInputs inputs = inputsIn(folder);
+        RETRO_MADE(sound, engine::populationOf(loaded(network()), engine::Question(), inputs));
+        inputs.truth.assign(kCount, 0);
+        const std::vector<std::int64_t>& turned = (*sound)->otherwise.front().best;
+        for (std::size_t i = 0; i < kCount; ++i) { // no input is right, by neither output
+            while (inputs.truth[i] == (*sound)->asGiven.best[i] || inputs.truth[i] == turned[i]) {
+                ++inputs.truth[i];
+            }
+        }
+        RETRO_MADE(all, engine::populationOf(loaded(network()), engine::Question(), inputs));
+        std::vector<std::string> layers;
+        for (const diagnosis::Answers& answers : (*all)->otherwise) {
+            layers.insert(layers.end(), answers.layer.empty() ? 0 : 1, answers.layer);
+        }
+        QCOMPARE(layers, (std::vector<std::string>{"conv0", "conv1", "conv2"}));
+        // What is made usual has the mean and deviation of the others.
+        const Watched& layer = watchedAs(**sound, WatchedAs::Linear, 1);
+        const auto usual = engine::usualBeside((*sound)->watched, layer);
+        QVERIFY(usual.has_value());
+        RETRO_MADE(other, engine::recalibrated(loaded(network()), *(*sound)->model, layer, *usual, {}));
+        QVERIFY(other->has_value());
+        inputs.truth.clear();
+        RETRO_MADE(changed, engine::populationOf(**other, engine::Question(), inputs));
+        for (const diagnosis::ChannelSums& channel : watchedAs(**changed, WatchedAs::Linear, 1).channels) {
+            QVERIFY(std::abs(channel.mean() - usual->mean) < 1e-5);
+            QVERIFY(std::abs(channel.deviation() - usual->deviation) < 1e-5);
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(PopulationTest)
+#include "populationtest.moc"
