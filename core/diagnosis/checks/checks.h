@@ -50,7 +50,6 @@
     X(forwardTies)                                                                                                     \
     X(forwardHalf)                                                                                                     \
     X(forwardEpsilon)                                                                                                  \
-    X(forwardBranch)                                                                                                   \
     X(recurrentGate)                                                                                                   \
     X(quantSaturated)                                                                                                  \
     X(quantCoarse)                                                                                                     \

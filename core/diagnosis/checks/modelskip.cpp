@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
-#include "core/diagnosis/residualsum.h"
 #include "core/diagnosis/siblings.h"
+#include "core/graph/reach.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 namespace retro::diagnosis
 {
@@ -16,8 +20,96 @@ namespace
 
 /// Residual sums that say what is usual, beside the one that differs.
 constexpr std::size_t kLeastUsualSums = 2;
+/// What is multiplied by less is a mask, which hides places from a softmax.
+constexpr double kHides = -1000;
 constexpr double kSkipBase = 2.4;
 constexpr double kSkipEffect = 0.6;
+
+/// A value times lone numbers: what they make together, and the node of the first that is not 1.
+struct Scaled
+{
+    ValueId value;
+    double factor = 1;
+    NodeId node{};
+};
+
+/// The lone number that a node multiplies one operand by, and that operand; nothing for other nodes.
+std::optional<std::pair<ValueId, double>> factorOf(const ModelFacts& model, const graph::Node& node)
+{
+    if (node.op == "Identity" && node.inputs.size() == 1) {
+        return std::pair(node.inputs[0], 1.0);
+    }
+    const bool isProduct = (node.op == "Mul" || node.op == "Div") && node.domain.empty() && node.inputs.size() == 2;
+    for (std::size_t slot = 0; isProduct && slot < 2; ++slot) {
+        const Tensor constant = model.constantOperand(node, slot);
+        if (constant.isValid() && constant.size() == 1 && (node.op == "Mul" || slot == 1)) {
+            const double number = constant.at(0);
+            return std::pair(node.inputs[1 - slot], node.op == "Mul" ? number : 1 / number);
+        }
+    }
+    return std::nullopt;
+}
+
+Scaled withoutFactors(const ModelFacts& model, ValueId value)
+{
+    constexpr int kMostFactors = 8;
+    Scaled scaled{value};
+    for (int i = 0; i < kMostFactors && model.graph().value(scaled.value).producer.isValid(); ++i) {
+        const NodeId producer = model.graph().value(scaled.value).producer;
+        const auto factor = factorOf(model, model.graph().node(producer));
+        if (!factor) {
+            break;
+        }
+        scaled.value = factor->first;
+        scaled.factor *= factor->second;
+        scaled.node = factor->second != 1 && !scaled.node.isValid() ? producer : scaled.node;
+    }
+    return scaled;
+}
+
+/// A sum of a value and of what a branch makes of that value.
+struct ResidualSum
+{
+    NodeId node;
+    Scaled skip;
+    Scaled branch;
+
+    [[nodiscard]] std::string factors() const { return fmt::format("{:.6g} {:.6g}", skip.factor, branch.factor); }
+};
+
+/// Whether `to` is computed from what `from` makes. Nodes stand in the order in which they run, so nothing before
+/// `from` is walked through.
+bool leadsTo(const graph::Graph& graph, NodeId from, ValueId to)
+{
+    const graph::Node* first = from.index() < graph.nodeCount() ? &graph.node(from) : nullptr; // none of an input
+    const auto isBehind = [first](const graph::Node& node) {
+        return (first == nullptr || std::greater<>()(&node, first)) && !readsShapeAlone(node);
+    };
+    return graph::ancestorsOf(graph, std::array{to}, isBehind).nodes[from.index()];
+}
+
+std::optional<ResidualSum> residualSumOf(const ModelFacts& model, NodeId id)
+{
+    const graph::Graph& graph = model.graph();
+    const graph::Node& node = graph.node(id);
+    const bool isSum = node.op == "Add" && node.domain.empty() && node.inputs.size() == 2 &&
+                       graph.value(node.inputs[0]).producer.isValid() && graph.value(node.inputs[1]).producer.isValid();
+    if (!isSum) {
+        return std::nullopt;
+    }
+    const std::array operands{withoutFactors(model, node.inputs[0]), withoutFactors(model, node.inputs[1])};
+    if (std::min(operands[0].factor, operands[1].factor) < kHides) {
+        return std::nullopt;
+    }
+    for (const std::size_t skip : {std::size_t{0}, std::size_t{1}}) {
+        const ValueId kept = operands[skip].value;
+        const NodeId from = graph.nodeOf(kept);
+        if (kept != operands[1 - skip].value && from.isValid() && leadsTo(graph, from, operands[1 - skip].value)) {
+            return ResidualSum{id, operands[skip], operands[1 - skip]};
+        }
+    }
+    return std::nullopt;
+}
 
 void reportSkip(const Facts& facts, const ResidualSum& odd, const ResidualSum& usual, std::size_t others, Probe& probe)
 {
@@ -41,11 +133,14 @@ void reportSkip(const Facts& facts, const ResidualSum& odd, const ResidualSum& u
 
 void findSkips(const Facts& facts, Probe& probe)
 {
-    const std::vector<ResidualSum> sums = residualSumsIn(*facts.model());
+    std::vector<ResidualSum> sums;
     std::vector<std::string> factors;
-    for (const ResidualSum& sum : sums) {
-        factors.push_back(sum.factors());
-        probe.measured(facts.model()->graph().node(sum.node).name, 0);
+    for (std::size_t i = 0; i < facts.model()->graph().nodeCount(); ++i) {
+        if (const std::optional<ResidualSum> sum = residualSumOf(*facts.model(), NodeId(i))) {
+            sums.push_back(*sum);
+            factors.push_back(sum->factors());
+            probe.measured(facts.model()->graph().node(NodeId(i)).name, 0);
+        }
     }
     if (const std::optional<std::size_t> odd = oddOneOf(factors, kLeastUsualSums)) {
         reportSkip(facts, sums[*odd], sums[*odd == 0 ? 1 : 0], sums.size() - 1, probe);

@@ -109,6 +109,27 @@ std::vector<std::size_t> firstOfEach(const ModelFacts& model, const std::vector<
     return first;
 }
 
+/// The modules of a node's name, without the numbers that exporters give to modules that are called again ("query_1").
+std::string modulesOf(const std::string& name, bool withNumbers)
+{
+    const std::string path = name.substr(0, name.rfind('/'));
+    std::string modules;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        const std::size_t end = std::min(path.find_first_not_of("0123456789", i + 1), path.size());
+        const bool isNumber = path[i] == '_' && end > i + 1 && (end == path.size() || path[end] == '/');
+        modules += isNumber && !withNumbers ? std::string() : path.substr(i, isNumber ? end - i : 1);
+        i = isNumber ? end - 1 : i;
+    }
+    return modules;
+}
+
+/// True where the second layer is the module of the first one, called again: its weights are shared on purpose.
+bool isCalledAgain(const std::string& first, const std::string& second)
+{
+    const std::string path = modulesOf(first, true);
+    return path != modulesOf(second, true) && path == modulesOf(second, false);
+}
+
 /// Two blocks that share weights, or two nodes where names tell no block.
 struct Twins
 {
@@ -120,10 +141,14 @@ using TwinsByBlocks = std::map<std::pair<std::string, std::string>, Twins>;
 
 void addTwins(const ModelFacts& model, const std::vector<Weighted>& layers, TwinsByBlocks& found, Probe& probe)
 {
-    const std::vector<std::size_t> first = firstOfEach(model, layers);
+    std::vector<std::size_t> first = firstOfEach(model, layers);
+    const auto nameOf = [&](std::size_t i) -> const std::string& { return model.graph().node(layers[i].node).name; };
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        first[i] = isCalledAgain(nameOf(first[i]), nameOf(i)) ? i : first[i];
+    }
     std::size_t twins = 0;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        probe.measured(model.graph().node(layers[i].node).name, first[i] < i ? 1 : 0);
+        probe.measured(nameOf(i), first[i] < i ? 1 : 0);
         twins += first[i] < i ? 1 : 0;
     }
     for (std::size_t i = 0; i < layers.size() && twins + 1 < layers.size(); ++i) { // all the same: made so

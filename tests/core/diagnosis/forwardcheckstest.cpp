@@ -376,29 +376,6 @@ private slots:
         // A mask that leaves a row few keys is none.
         QVERIFY(isSilent(diagnosed(attending(true, true), {{randomTensor({1, 4, 4}, 1)}}, "attention.sharp")));
     }
-
-    void aBranchThatOutweighsItsShortcutAloneIsNoted()
-    {
-        const auto stack = [](double bound) {
-            Writer writer;
-            ValueId x = writer.node("Relu", "stem", {writer.input("x", {1, 8})});
-            for (unsigned i = 0; i < 6; ++i) {
-                const std::string block = "/layer" + std::to_string(i);
-                const double own = i == 2 ? bound : 0.3;
-                const ValueId w = writer.constant(block + ".w", randomTensor({8, 8}, i + 1, -own, own));
-                x = writer.node("Add", block + "/sum", {writer.node("MatMul", block + "/fc", {x, w}), x});
-            }
-            writer.output(x);
-            return writer.finish();
-        };
-        const Asked asked{{floats({1, 8}, {3, 1, 2, 0.5F, 2, 1, 4, 3})}};
-        QVERIFY(isSilent(diagnosed(stack(0.3), asked, "forward.branch")));
-        const Diagnosis found = diagnosed(stack(40), asked, "forward.branch");
-        QVERIFY(
-            hasAll(firstText(found), {"note /layer2/sum its branch is ", " times as large as its shortcut; at the 5 "
-                                                                         "other residual sums "}));
-        QVERIFY(isDocumented(found));
-    }
 };
 
 QTEST_APPLESS_MAIN(ForwardChecksTest)

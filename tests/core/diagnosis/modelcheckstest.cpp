@@ -562,6 +562,22 @@ private slots:
         QVERIFY(isSilent(diagnosed(writer.finish(), kNoInput, "model.twins")));
     }
 
+    void aModuleThatIsCalledAgainHasItsWeights()
+    {
+        const auto called = [](const std::string& second) {
+            Writer writer;
+            ValueId x = writer.input("x", {1, 8});
+            for (const std::string& module : {std::string("query"), second, std::string("value")}) {
+                const ValueId w = writer.constant(module, randomTensor({8, 8}, module == "value" ? 2 : 1));
+                x = writer.node("MatMul", "/attention/" + module + "/MatMul", {x, w});
+            }
+            writer.output(x);
+            return writer.finish();
+        };
+        QVERIFY(isSilent(diagnosed(called("query_1"), kNoInput, "model.twins")));
+        QVERIFY(hasAll(firstText(diagnosed(called("key_1"), kNoInput, "model.twins")), {"warning /attention/key_1"}));
+    }
+
     void nearlyTheSameWeightsAreNamed()
     {
         const auto stack = [](float change) {
