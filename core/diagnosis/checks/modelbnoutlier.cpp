@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
+#include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/outlier.h"
 #include "core/graph/attributes.h"
@@ -9,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
+#include <optional>
 
 namespace retro::diagnosis
 {
@@ -22,24 +23,17 @@ constexpr double kLargestFactorRatio = 50;
 constexpr double kOutlierEffect = 0.8;
 constexpr double kUsualBatchEpsilon = 1e-5; // of ONNX
 
-/// The norm of the weights that make each channel, where a Conv with constant weights does. A channel that died in
-/// training has a variance near 0 because its weights are: its factor multiplies nothing.
-std::vector<double> weightsBefore(const ModelFacts& model, const graph::Node& node, std::size_t channels)
+/// The factors times the norm of the weights that make each channel, where a layer with constant weights does. A
+/// channel that died in training has a variance near 0 because its weights are: its factor multiplies nothing.
+std::vector<double> withWeightsBefore(const ModelFacts& model, const graph::Node& node, std::vector<double> factors)
 {
-    std::vector<double> norms(channels, 1);
     const NodeId producer = model.graph().value(node.inputs.front()).producer;
-    if (!producer.isValid() || model.graph().node(producer).op != "Conv") {
-        return norms;
+    const auto linear = producer.isValid() ? linearWeightOf(model, model.graph().node(producer)) : std::nullopt;
+    const std::vector<double> norms = linear ? linear->outputNorms(model) : std::vector<double>();
+    if (norms.size() == factors.size()) {
+        std::ranges::transform(factors, norms, factors.begin(), std::multiplies());
     }
-    const std::vector<double> weights = numbersIn(model.weightOperand(model.graph().node(producer), 1));
-    const std::size_t row = weights.size() / channels;
-    if (row * channels == weights.size() && row > 0) {
-        for (std::size_t i = 0; i < channels; ++i) {
-            const auto first = weights.begin() + static_cast<std::ptrdiff_t>(i * row);
-            norms[i] = std::sqrt(std::inner_product(first, first + static_cast<std::ptrdiff_t>(row), first, 0.0));
-        }
-    }
-    return norms;
+    return factors;
 }
 
 /// What each channel is multiplied by; empty where the constants are not there.
@@ -66,9 +60,10 @@ void findFactorOutliers(const Facts& facts, Probe& probe)
             continue;
         }
         const std::vector<double> factors = factorsOf(model, node);
-        std::vector<double> reach = weightsBefore(model, node, factors.size());
-        std::ranges::transform(reach, factors, reach.begin(), std::multiplies());
-        const auto outlier = outlierOf(reach);
+        auto outlier = outlierOf(factors);
+        if (outlier && outlier->statistic > kLargestFactorRatio) { // weights are read where they decide
+            outlier = outlierOf(withWeightsBefore(model, node, factors));
+        }
         if (!outlier) {
             continue;
         }
