@@ -23,7 +23,7 @@ namespace
 constexpr double kMostDeviations = 8;
 constexpr std::size_t kLeastOthers = 3;
 constexpr double kStackEffect = 0.5;
-constexpr double kStackBase = 2.2; // where it changes the answer
+constexpr double kStackBase = 2; // where it changes the answer; behind what says which channel it is
 
 /// A layer and the size of its weights.
 struct Sized
