@@ -62,7 +62,7 @@ const Check dataAccuracy{"data.accuracy",
                          "1 − how much better than chance the model is over a folder: its accuracy, or without labels "
                          "the probability of its best class",
                          1 - kLeastSkill,
-                         "up to 0.3",
+                         "up to 0.31 (an int8 twin)",
                          Need::Folder | Need::Forward,
                          true,
                          findAccuracy};

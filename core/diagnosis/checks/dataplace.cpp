@@ -76,7 +76,7 @@ void findPlace(const Facts& facts, Probe& probe)
 
 const Check dataPlace{
     "data.place", "mean share of positive relevance in one field of 5 × 5 at the edge of a folder's pictures",
-    kMostInField, "up to 0.1",
+    kMostInField, "up to 0.051 (trained)",
     Need::Folder, true,
     findPlace};
 

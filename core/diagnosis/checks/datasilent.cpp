@@ -59,7 +59,7 @@ void findSilent(const Facts& facts, Probe& probe)
 } // namespace
 
 const Check dataSilent{"data.silent", "share of the channels of a rectifier that are 0 for every input of a folder",
-                       kMostSilent,   "up to 0.3",
+                       kMostSilent,   "0 (one trained network; few were measured)",
                        Need::Folder,  true,
                        findSilent};
 

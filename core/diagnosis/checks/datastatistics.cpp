@@ -147,7 +147,7 @@ const Check dataStatistics{"data.statistics",
                            "over a folder, stored deviations between the means that a BatchNormalization reads and the "
                            "stored ones (median of its channels), or as large a ratio of deviations",
                            kMostDrift,
-                           "up to 0.6",
+                           "up to 0.3 (trained)",
                            Need::Folder,
                            true,
                            findStatistics};

@@ -184,7 +184,7 @@ void findBars(const Facts& facts, Probe& probe)
 const Check inputBars{"input.bars",
                       "share of Σ|R| on bars at the edges of a picture, or on silence at the ends of a series",
                       kMostOnBars,
-                      "below its share of the elements",
+                      "0: none of their inputs had bars",
                       Need::Relevance | Need::Forward,
                       true,
                       findBars};
