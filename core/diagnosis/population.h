@@ -63,6 +63,7 @@ struct Population
     std::vector<std::int64_t> truth;         ///< per sample: its class; empty where nobody says
     std::int64_t classes = 0;                ///< scores of a sample
     Answers asGiven;                         ///< the inputs as somebody asked for them
+    std::vector<std::vector<Tensor>> inputs; ///< of the first samples: per graph input
     std::vector<Answers> otherwise;          ///< made otherwise, of the first samples alone where there are many
     std::shared_ptr<const ModelFacts> model; ///< of the graph that `watched` is of; null: nothing was watched
     std::vector<Watched> watched;            ///< values over the first samples

@@ -248,7 +248,7 @@ private:
     }
 
     /// What follows from a cause wherever that is: forward values part where models or inputs differ; few answers are
-    /// right where inputs, labels or a layer are not those of the training.
+    /// right where inputs, labels or a layer are not those of the training; numbers that are too large saturate.
     void takeSymptoms()
     {
         struct Following
@@ -260,7 +260,9 @@ private:
             Following{{"diff.node", "diff.attribute", "diff.weight", "diff.rewired", "diff.input"}, {"diff.forward"}},
             Following{{"data.preparation", "data.labels", "data.layer", "data.statistics", "input.preparation",
                        "input.drift", "model.untrained", "model.twins", "model.skip"},
-                      {"data.classes", "data.accuracy"}}};
+                      {"data.classes", "data.accuracy"}},
+            Following{{"data.preparation"},
+                      {"recurrent.gate", "forward.dead", "forward.saturated", "forward.clipped", "forward.ties"}}};
         for (const Following& following : kFollowing) {
             const auto cause = std::ranges::find_if(m_findings, [&](const Finding& finding) {
                 return finding.level > Level::Note && isOneOf(finding.id, following.causes);

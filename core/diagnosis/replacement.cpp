@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -37,35 +38,89 @@ std::shared_ptr<const graph::Graph> graphWith(const Facts& facts, const Replacem
     return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
 }
 
-/// The target's value with another graph; invalid where it cannot be had.
-Tensor targetOf(const Facts& facts, const std::shared_ptr<const graph::Graph>& graph)
+/// The graph with the replacement, on one input after the other; bound anew where shapes change.
+class ReplacedModel
 {
-    const auto target = graph->findValue(facts.graph().value(facts.pass()->target).name);
-    std::vector<Tensor> inputs;
-    std::vector<ops::TensorType> types;
-    for (const ValueId input : graph->inputs()) {
-        const ValueId own = facts.valueOfPass(graph->value(input).name);
-        inputs.push_back(own.isValid() ? facts.value(own) : Tensor());
-        if (!inputs.back().isValid()) {
+public:
+    ReplacedModel(const Facts& facts, std::shared_ptr<const graph::Graph> graph)
+        : m_facts(facts), m_graph(std::move(graph)),
+          m_target(m_graph ? m_graph->findValue(facts.graph().value(facts.pass()->target).name) : std::nullopt)
+    {}
+
+    /// Scores of the target; none where they cannot be had. `inputs` are those of the model's file, of any type.
+    [[nodiscard]] std::vector<double> scores(const std::vector<Tensor>& inputs)
+    {
+        std::vector<Tensor> own;
+        for (std::size_t i = 0; m_target && i < inputs.size() && i < m_graph->inputs().size(); ++i) {
+            const ValueId input = m_facts.valueOfPass(m_graph->value(m_graph->inputs()[i]).name);
+            const Tensor used = input.isValid() ? m_facts.value(input) : Tensor();
+            own.push_back(used.isValid() && inputs[i].isValid() ? inputs[i].to(used.dtype()) : Tensor());
+        }
+        const bool areThere = m_target && own.size() == m_graph->inputs().size() &&
+                              std::ranges::all_of(own, &Tensor::isValid) && bindFor(own);
+        if (!areThere) {
             return {};
         }
-        types.push_back({inputs.back().dtype(), inputs.back().shape()});
+        const auto run =
+            execute::forward(m_bound, own, execute::SavePolicy::Nothing, m_facts.stop(), {}, std::array{*m_target});
+        return run.ok() ? scoresOf(m_facts, run->value(*m_target)).scores : std::vector<double>();
     }
-    if (!target) {
-        return {};
+
+private:
+    bool bindFor(const std::vector<Tensor>& inputs)
+    {
+        if (m_bound != nullptr && std::ranges::equal(m_shapes, inputs, {}, {}, &Tensor::shape)) {
+            return true;
+        }
+        std::vector<ops::TensorType> types;
+        m_shapes.clear();
+        for (const Tensor& input : inputs) {
+            types.push_back({input.dtype(), input.shape()});
+            m_shapes.push_back(input.shape());
+        }
+        const auto bound =
+            execute::BoundModel::bind(m_graph, types, m_facts.pass()->model->precision(), inputs, m_facts.stop());
+        m_bound = bound.ok() ? *bound : nullptr;
+        return bound.ok();
     }
-    const auto bound = execute::BoundModel::bind(graph, types, facts.pass()->model->precision(), inputs, facts.stop());
-    if (!bound.ok()) {
-        return {};
+
+    const Facts& m_facts;
+    std::shared_ptr<const graph::Graph> m_graph; // null: the replacement does not hang together
+    std::optional<ValueId> m_target;
+    std::shared_ptr<const execute::BoundModel> m_bound;
+    std::vector<tensor::Shape> m_shapes; // that it was bound for
+};
+
+std::int64_t bestOf(const std::vector<double>& scores)
+{
+    return scores.empty() ? -1 : std::ranges::max_element(scores) - scores.begin();
+}
+
+/// What the first inputs of a folder get.
+void askFolder(const Population& folder, ReplacedModel& model, ReplacedAnswer& answer)
+{
+    for (std::size_t i = 0; i < folder.inputs.size(); ++i) {
+        const std::int64_t best = bestOf(model.scores(folder.inputs[i]));
+        if (best < 0) {
+            continue;
+        }
+        const std::int64_t given = folder.asGiven.best[i];
+        ++answer.asked;
+        answer.others += best != given ? 1 : 0;
+        if (folder.hasTruth()) {
+            answer.rightBefore += given == folder.truth[i] ? 1 : 0;
+            answer.rightAfter += best == folder.truth[i] ? 1 : 0;
+        }
     }
-    const auto run =
-        execute::forward(*bound, inputs, execute::SavePolicy::Nothing, facts.stop(), {}, std::array{*target});
-    return run.ok() ? run->value(*target) : Tensor();
 }
 
 } // namespace
 
-bool ReplacedAnswer::isOther() const { return classAfter != classBefore || std::abs(after - before) > kMostChange; }
+bool ReplacedAnswer::isOther() const
+{
+    return classAfter != classBefore || std::abs(after - before) > kMostChange ||
+           static_cast<double>(others) > kMostChange * static_cast<double>(asked);
+}
 
 std::optional<ReplacedAnswer> replacedAnswer(const Facts& facts, const Replacement& replacement)
 {
@@ -74,19 +129,27 @@ std::optional<ReplacedAnswer> replacedAnswer(const Facts& facts, const Replaceme
         return std::nullopt;
     }
     const TargetScores own = scoresOf(facts, facts.value(pass->target));
-    const auto graph = own.scores.size() < 2 ? nullptr : graphWith(facts, replacement);
-    const Tensor value = graph ? targetOf(facts, graph) : Tensor();
-    const TargetScores changed = scoresOf(facts, value);
-    if (changed.scores.size() != own.scores.size()) {
+    ReplacedModel model(facts, own.scores.size() < 2 ? nullptr : graphWith(facts, replacement));
+    const std::vector<double> changed = model.scores(facts.inputs());
+    if (changed.empty() || changed.size() != own.scores.size()) {
         return std::nullopt;
     }
     const auto best = static_cast<std::size_t>(own.best());
-    return ReplacedAnswer{own.best(), changed.best(), probabilityIn(own.scores, best),
-                          probabilityIn(changed.scores, best)};
+    ReplacedAnswer answer{own.best(), bestOf(changed), probabilityIn(own.scores, best), probabilityIn(changed, best)};
+    if (const Population* folder = facts.sources().population.get(); folder != nullptr && folder->why.empty()) {
+        askFolder(*folder, model, answer);
+    }
+    return answer;
 }
 
 std::string replacedText(const Facts& facts, const ReplacedAnswer& answer)
 {
+    if (answer.asked > 1) {
+        const bool hasTruth = facts.sources().population->hasTruth();
+        return hasTruth ? fmt::format("made like them, {} of {} inputs get their class; as it is, {}",
+                                      answer.rightAfter, answer.asked, answer.rightBefore)
+                        : fmt::format("made like them, {} of {} inputs get another class", answer.others, answer.asked);
+    }
     return answer.classAfter == answer.classBefore
                ? fmt::format("made like them, class {} has {}, not {}", classText(facts, answer.classBefore),
                              percentText(answer.after), percentText(answer.before))
@@ -104,6 +167,9 @@ void raiseByEffect(const Facts& facts, const Replacement& replacement, double ba
     finding.base = base;
     finding.what += "; " + replacedText(facts, *answer);
     finding.numbers.emplace_back("probability_like_others", answer->after);
+    if (answer->asked > 1) {
+        finding.numbers.emplace_back("inputs_of_another_class", static_cast<double>(answer->others));
+    }
 }
 
 } // namespace retro::diagnosis

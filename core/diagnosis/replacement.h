@@ -20,23 +20,29 @@ struct Replacement
     std::vector<std::pair<std::size_t, Tensor>> constants; ///< by operand
 };
 
-/// What the answer for the input at hand becomes with a replacement.
+/// What the answer for the input at hand becomes with a replacement; of a folder, for its first inputs as well.
 struct ReplacedAnswer
 {
     std::int64_t classBefore = -1; ///< the best one
     std::int64_t classAfter = -1;
     double before = 0; ///< probability of the class that was best
     double after = 0;
+    std::size_t asked = 0;  ///< inputs of the folder; the others count these
+    std::size_t others = 0; ///< get another class
+    std::size_t rightBefore = 0;
+    std::size_t rightAfter = 0;
 
-    /// Another class is best, or the probability of the one that was changes by more than a tenth.
+    /// Another class is best, or the probability of the one that was changes by more than a tenth, or more than a tenth
+    /// of the folder's inputs get another class.
     [[nodiscard]] bool isOther() const;
 };
 
-/// Runs the model of the file with a replacement on the input of the pass. Nothing where no passes are made, the target
-/// is no row of scores, or the model cannot run so.
+/// Runs the model of the file with a replacement on the input of the pass and those of the folder. Nothing where no
+/// passes are made, the target is no row of scores, or the model cannot run so.
 [[nodiscard]] std::optional<ReplacedAnswer> replacedAnswer(const Facts& facts, const Replacement& replacement);
 
-/// "made like them, the class is 3 (disc), not 1 (ring)"; of the same class how its probability changes.
+/// "made like them, the class is 3 (disc), not 1 (ring)"; of the same class how its probability changes; of a folder
+/// how many inputs get their class, or another one.
 [[nodiscard]] std::string replacedText(const Facts& facts, const ReplacedAnswer& answer);
 
 /// What differs in a model by itself is a note; with an effect on the answer it is a warning of that base, and the

@@ -8,12 +8,15 @@
 #include "core/engine/input/inputs.h"
 #include "core/engine/input/pictureuse.h"
 #include "core/engine/question/resolve.h"
+#include "core/text/tokeniser.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <initializer_list>
 #include <iterator>
 #include <sstream>
 
@@ -47,14 +50,17 @@ std::string optionsBetween(const Question& asked, const Question& other)
         return fmt::format("{}", fmt::join(numbers, ","));
     };
     add("--channels", asked.channels, other.channels);
+    add("--frame", asked.frame, other.frame);
     add("--scale", list(asked.scale), list(other.scale));
     add("--mean", list(asked.mean), list(other.mean));
     add("--std", list(asked.deviation), list(other.deviation));
     return text;
 }
 
+constexpr std::string_view kUsualCrop = "crop=0.875"; // 224 of 256 pixels
+
 /// The usual ways beside `given`, which `asked` says in full.
-std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& given)
+std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& given, bool areOfOtherSides)
 {
     std::vector<OtherWay> ways;
     if (given.channels != "GRAY") {
@@ -75,11 +81,30 @@ std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& giv
         ways.back().question.deviation = numbers(choice.deviation);
         ways.back().question.scale = parts(choice.scale);
     }
+    for (const auto& [words, frame] : std::initializer_list<std::pair<const char*, std::string_view>>{
+             {"the middle of pictures, as a square", formats::kCrop},
+             {"the middle of pictures, 224 of 256 pixels of it", kUsualCrop},
+             {"whole pictures between black bars", formats::kLetterbox},
+             {"each side of pictures stretched by itself", formats::kStretch}}) {
+        if (areOfOtherSides || formats::croppedPart(frame).value_or(1) < 1) {
+            ways.push_back({words, asked});
+            ways.back().question.frame = frame;
+        }
+    }
     for (OtherWay& way : ways) {
         way.options = optionsBetween(asked, way.question);
     }
     std::erase_if(ways, [](const OtherWay& way) { return way.options.empty(); }); // what was asked for
     return ways;
+}
+
+/// Whether a picture's sides are in another ratio than those of the input that it becomes.
+bool isOfOtherSides(const PictureUse& picture, const graph::Graph& graph, const PictureOptions& given)
+{
+    const auto& shape = graph.value(graph.inputs()[picture.input]).shape;
+    const std::size_t row = given.layout == "NHWC" ? 1 : 2;
+    const bool isFixed = shape && shape->size() == 4 && (*shape)[row].extent && (*shape)[row + 1].extent;
+    return isFixed && picture.facts.width * *(*shape)[row].extent != picture.facts.height * *(*shape)[row + 1].extent;
 }
 
 /// A picture whose pixels come from elsewhere in it, in between by the four around; beyond its edge the edge goes on.
@@ -118,18 +143,14 @@ Tensor warped(const Tensor& picture, const diagnosis::ImageAxes& axes, const War
 std::vector<OtherWay> otherFrames(const Question& asked, const std::vector<std::size_t>& slots,
                                   const formats::ModelCard* card)
 {
-    constexpr double kMiddle = 0.875; // of the usual crop: 224 of 256 pixels
-    const auto middle = [](double part) { return 0.5 + (part - 0.5) * kMiddle; };
     const auto way = [&](std::string words, Warp warp) {
         return OtherWay{std::move(words), asked, {}, warping(slots, card, std::move(warp))};
     };
     return {way("rows and columns exchanged", [](double y, double x) { return std::pair(x, y); }),
-            way("pictures turned upside down", [](double y, double x) { return std::pair(1 - y, x); }),
-            way("the middle of each picture, 7/8 of its sides, enlarged",
-                [=](double y, double x) { return std::pair(middle(y), middle(x)); })};
+            way("pictures turned upside down", [](double y, double x) { return std::pair(1 - y, x); })};
 }
 
-/// Input `slot` with other whole numbers.
+/// Input `slot` with other numbers.
 Change mapped(std::size_t slot, std::function<double(double)> of)
 {
     return [slot, of = std::move(of)](std::vector<Tensor>& inputs) {
@@ -167,6 +188,120 @@ std::vector<OtherWay> otherTokens(const Question& asked, const graph::Graph& gra
     return ways;
 }
 
+/// Numbers of which each reads one elsewhere along the longest axis (of steps): at `place(index, length)`, in between
+/// by the two beside it; behind the end it begins again.
+using Place = std::function<double(std::int64_t, std::int64_t)>;
+
+Tensor read(const Tensor& tensor, const Place& place)
+{
+    const auto axis = static_cast<std::size_t>(std::ranges::max_element(tensor.shape()) - tensor.shape().begin());
+    const std::int64_t stride = tensor::rowMajorStrides(tensor.shape())[axis];
+    const std::int64_t length = tensor.shape()[axis];
+    const std::vector<double> from = diagnosis::numbersIn(tensor);
+    std::vector<double> to(from.size());
+    for (std::int64_t i = 0; i < std::ssize(to); ++i) {
+        const std::int64_t index = i / stride % length;
+        const double at = place(index, length);
+        const auto before = static_cast<std::int64_t>(at);
+        const auto number = [&](std::int64_t other) {
+            return from[static_cast<std::size_t>(i + (other % length - index) * stride)];
+        };
+        to[static_cast<std::size_t>(i)] =
+            std::lerp(number(before), number(before + 1), at - static_cast<double>(before));
+    }
+    return Tensor::of<double>(tensor.shape(), to).to(tensor.dtype());
+}
+
+/// Each input with mean 0 and deviation 1.
+Tensor standardised(const Tensor& tensor)
+{
+    std::vector<double> numbers = diagnosis::numbersIn(tensor);
+    double sum = 0;
+    double squares = 0;
+    for (const double x : numbers) {
+        sum += x;
+        squares += x * x;
+    }
+    const auto count = static_cast<double>(numbers.size());
+    const double mean = sum / count;
+    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    std::ranges::for_each(numbers, [&](double& x) { x = (x - mean) / (deviation > 0 ? deviation : 1); });
+    return Tensor::of<double>(tensor.shape(), numbers).to(tensor.dtype());
+}
+
+/// Arrays of numbers in another unit, and series sampled at another rate or in the other direction.
+std::vector<OtherWay> otherNumbers(const Question& asked, const graph::Graph& graph)
+{
+    constexpr std::int64_t kLeastSteps = 32;
+    std::vector<OtherWay> ways;
+    for (std::size_t slot = 0; slot < graph.inputs().size(); ++slot) {
+        const graph::Value& input = graph.value(graph.inputs()[slot]);
+        if (!tensor::isFloating(input.dtype)) {
+            continue;
+        }
+        const auto add = [&](std::string_view words, Change change) {
+            ways.push_back({fmt::format(fmt::runtime(words), input.name), asked, {}, std::move(change)});
+        };
+        const auto scaled = [slot](double factor) { return mapped(slot, [factor](double x) { return x * factor; }); };
+        add("the numbers of \"{}\" divided by 255", scaled(1.0 / 255));
+        add("the numbers of \"{}\" divided by 32768 (sound of 16 bits)", scaled(1.0 / 32768));
+        add("the numbers of \"{}\" times 255", scaled(255));
+        add("the numbers of \"{}\" times 32768 (sound of 16 bits)", scaled(32768));
+        add("each \"{}\" given mean 0 and deviation 1",
+            [slot](std::vector<Tensor>& inputs) { inputs[slot] = standardised(inputs[slot]); });
+        const auto& extents = input.shape;
+        const bool hasSteps = !extents || std::ranges::any_of(*extents, [kLeastSteps](const graph::Dimension& one) {
+            return one.extent.value_or(kLeastSteps) >= kLeastSteps;
+        });
+        const auto reading = [slot](Place place) -> Change {
+            return [slot, place = std::move(place)](std::vector<Tensor>& inputs) {
+                inputs[slot] = read(inputs[slot], place);
+            };
+        };
+        if (hasSteps) {
+            add("every second step of \"{}\" alone",
+                reading([](std::int64_t i, std::int64_t) { return static_cast<double>(2 * i); }));
+            add("\"{}\" with a step between each two",
+                reading([](std::int64_t i, std::int64_t) { return static_cast<double>(i) / 2; }));
+            add("the steps of \"{}\" in the other direction",
+                reading([](std::int64_t i, std::int64_t length) { return static_cast<double>(length - 1 - i); }));
+        }
+    }
+    return ways;
+}
+
+/// The tokenizers of other files beside the model, or one folder below it; at most kMostTokenizers.
+std::vector<OtherWay> otherTokenizers(const Question& asked, const LoadedModel& model)
+{
+    constexpr std::size_t kMostTokenizers = 8;
+    constexpr std::size_t kMostFiles = 1000;
+    const std::filesystem::path folder = std::filesystem::absolute(model.path).parent_path();
+    const std::filesystem::path used =
+        asked.tokenizer.empty() ? folder / "tokenizer.json" : std::filesystem::path(asked.tokenizer);
+    std::vector<std::filesystem::path> files;
+    std::error_code failed;
+    std::filesystem::recursive_directory_iterator at(folder, failed);
+    for (std::size_t i = 0; !failed && i < kMostFiles && at != std::filesystem::recursive_directory_iterator(); ++i) {
+        std::error_code differs;
+        if (at->path().extension() == ".json" && !std::filesystem::equivalent(at->path(), used, differs)) {
+            files.push_back(at->path());
+        }
+        if (at.depth() > 0) {
+            at.disable_recursion_pending();
+        }
+        at.increment(failed);
+    }
+    std::ranges::sort(files);
+    std::vector<OtherWay> ways;
+    for (const std::filesystem::path& file : files) {
+        if (ways.size() < kMostTokenizers && text::Tokeniser::read(file).ok()) {
+            ways.push_back({"the tokenizer of " + file.string(), asked, "--tokenizer " + file.string()});
+            ways.back().question.tokenizer = file.string();
+        }
+    }
+    return ways;
+}
+
 } // namespace
 
 Change warping(std::vector<std::size_t> slots, const formats::ModelCard* card, Warp warp)
@@ -187,12 +322,25 @@ Result<std::vector<OtherWay>> alternativesFor(const LoadedModel& model, const st
         pictures.push_back(picture.input);
     }
     if (pictures.empty()) {
-        return otherTokens(asked, *model.graph());
+        std::vector<OtherWay> ways = otherTokens(asked, *model.graph());
+        const auto isText = [](const std::string& source) { return source.ends_with(".txt"); };
+        if (std::ranges::any_of(items.front().sources, isText)) {
+            std::ranges::move(otherTokenizers(asked, model), std::back_inserter(ways));
+        }
+        if (areLabelled) { // a wider scale makes any answer sharper: only labels tell whether it is right
+            std::ranges::move(otherNumbers(asked, *model.graph()), std::back_inserter(ways));
+        }
+        return ways;
     }
     RETRO_TRY(const PictureOptions given, pictureOptions(asked, model));
     setPreparation(given, asked);
-    std::vector<OtherWay> ways = otherWays(asked, given);
-    if (!areLabelled) { // a wider scale makes any answer sharper: only labels tell whether it is right
+    const bool areOfOtherSides = std::ranges::any_of(items, [&](const BatchItem& item) {
+        return std::ranges::any_of(picturesOf(item.sources, *model.graph()), [&](const PictureUse& picture) {
+            return isOfOtherSides(picture, *model.graph(), given);
+        });
+    });
+    std::vector<OtherWay> ways = otherWays(asked, given, areOfOtherSides);
+    if (!areLabelled) { // as above
         std::erase_if(ways, [](const OtherWay& way) { return way.options.starts_with("--scale"); });
     }
     std::ranges::move(otherFrames(asked, pictures, model.card ? &*model.card : nullptr), std::back_inserter(ways));

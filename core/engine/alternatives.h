@@ -33,8 +33,9 @@ using Warp = std::function<std::pair<double, double>(double, double)>;
 [[nodiscard]] Change warping(std::vector<std::size_t> slots, const formats::ModelCard* card, Warp warp);
 
 /// The alternatives that a model admits for inputs that are given like these: other numbers for pixels and other frames
-/// of pictures, other numbers for tokens and masks. Of pictures `asked` says in full how they are prepared then, and
-/// `pictures` which inputs they are. Errors: options of pictures that do not fit.
+/// of pictures; other numbers for tokens, masks and arrays; of texts other tokenizers that lie beside it. Of pictures
+/// `asked` says in full how they are prepared then, and `pictures` which inputs they are. Errors: options of pictures
+/// that do not fit.
 [[nodiscard]] base::Result<std::vector<OtherWay>> alternativesFor(const LoadedModel& model,
                                                                   const std::vector<BatchItem>& items, bool areLabelled,
                                                                   Question& asked, std::vector<std::size_t>& pictures);

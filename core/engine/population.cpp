@@ -139,7 +139,7 @@ public:
     {
         RETRO_CHECK(base::checkStop(m_stop));
         question.inputs = m_items[item].sources;
-        RETRO_TRY(std::vector<Tensor> inputs, readInputs(question, m_model));
+        RETRO_TRY(std::vector<Tensor> inputs, readInputsOrText(question, m_model));
         if (change) {
             change(inputs);
         }
@@ -472,6 +472,10 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer&
     FolderScores scores(passes, counted);
     RETRO_TRY(std::vector<Answers> given, scores.answersOf(asked, items.size()));
     all->asGiven = std::move(given.front());
+    for (std::size_t i = 0; i < few; ++i) {
+        asked.inputs = items[i].sources;
+        RETRO_TRY(all->inputs.emplace_back(), readInputsOrText(asked, *model));
+    }
     all->classes = scores.classes();
     if (all->classes == 0) {
         all->why = "the target is no row of scores of one input";

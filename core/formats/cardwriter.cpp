@@ -52,6 +52,7 @@ void putInput(ordered_json& root, const ModelCard& card)
     put(input, "layout", card.layout, !isKnown && card.layout == usual.layout);
     if (isImage) { // an array is taken as it is
         put(input, "channels", card.channels, !isKnown && card.channels == usual.channels);
+        put(input, "frame", card.frame, card.frame == usual.frame);
     }
     if (isKnown) {
         put(input, "scale", card.scale, false);

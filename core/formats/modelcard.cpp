@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <span>
 
 namespace retro::formats
@@ -117,6 +118,12 @@ Result<void> readInput(const JsonFields& input, ModelCard& card)
     RETRO_TRY(card.inputKind, input.word("kind", kInputKinds, card.inputKind));
     RETRO_TRY(card.layout, input.word("layout", kLayouts, card.layout));
     RETRO_TRY(card.channels, input.word("channels", kChannels, card.channels));
+    if (input.has("frame")) {
+        RETRO_TRY(card.frame, input.text("frame"));
+        if (!isFrame(card.frame)) {
+            return input.error("frame", fmt::format("'{}' is none of {}", card.frame, kFrames));
+        }
+    }
     RETRO_CHECK(readNumbers(input, "scale", card.scale));
     RETRO_TRY(card.mean, input.numbers("mean"));
     RETRO_TRY(card.deviation, input.numbers("std"));
@@ -239,6 +246,24 @@ Result<ModelCard> cardFrom(const JsonText& text)
 }
 
 } // namespace
+
+std::optional<double> croppedPart(std::string_view frame)
+{
+    if (frame == kCrop) {
+        return 1;
+    }
+    const bool saysPart = frame.size() > kCrop.size() && frame.starts_with(kCrop) && frame[kCrop.size()] == '=';
+    const std::string_view text = saysPart ? frame.substr(kCrop.size() + 1) : std::string_view();
+    double part = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), part);
+    const bool isPart = saysPart && read.ec == std::errc() && read.ptr == text.data() + text.size();
+    return isPart && part > 0 && part <= 1 ? std::optional(part) : std::nullopt;
+}
+
+bool isFrame(std::string_view frame)
+{
+    return frame == kStretch || frame == kLetterbox || croppedPart(frame).has_value();
+}
 
 Result<ModelCard> parseCard(const std::string& text, const std::string& where)
 {

@@ -22,6 +22,18 @@ struct CardPicture
     std::optional<std::array<int, 4>> objectBox; ///< around what the picture shows, likewise
 };
 
+/// How a picture fills the rows and columns of an input: each side by itself; its middle that has the sides of the
+/// input
+/// ("crop"), or a part of that ("crop=0.875": 224 of 256 pixels); all of it, with black bars.
+inline constexpr std::string_view kStretch = "stretch";
+inline constexpr std::string_view kCrop = "crop";
+inline constexpr std::string_view kLetterbox = "letterbox";
+inline constexpr const char* kFrames = "stretch, crop, crop=PART (above 0, up to 1: 0.875 is 224 of 256), or letterbox";
+/// Of "crop" 1, of "crop=0.875" 0.875; nothing of others.
+[[nodiscard]] std::optional<double> croppedPart(std::string_view frame);
+/// True for one of kFrames.
+[[nodiscard]] bool isFrame(std::string_view frame);
+
 /// How a picture becomes the model's input, and what its outputs mean (docs/formats/card.md).
 struct ModelCard
 {
@@ -31,6 +43,7 @@ struct ModelCard
     std::string inputKind = "image"; ///< "image" or "array"
     std::string layout = "NCHW";     ///< NCHW, NHWC, NTC or NT
     std::string channels = "RGB";    ///< RGB, BGR or GRAY
+    std::string frame = "stretch";   ///< how a picture of other sides becomes one of the model's: isFrame()
     std::array<double, 2> scale{0, 1};
     std::vector<double> mean;
     std::vector<double> deviation;       ///< "std"

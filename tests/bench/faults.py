@@ -5,7 +5,7 @@
     tests/bench/faults.py FOLDER [--cli build/release/bin/retrograde-cli] [--count 300] [--healthy 60] [--seed 1]
                           [--networks 2] [--only FAULT]
 
-Trains networks of pictures (plain, residual, transformer, quantised), texts, series and tables, draws for each case a
+Trains networks of pictures (plain, residual, transformer, quantised), texts, series, sound and tables, draws for each case a
 network, a fault that it can have, the place and the size of that fault, and asks about one input, or about a folder
 with labels where one input cannot tell. A fault is named when a finding speaks of its place and of its cause. Prints a
 line per case, then a table: per fault how often it was named first, and among the first three. Healthy networks are
@@ -100,6 +100,20 @@ def series(rng, count):
     return rows.astype(np.float32)[..., None], labels
 
 
+def sounds(rng, count):
+    """A tone that rises, falls, or beats; 8,000 numbers a second, −1 … 1."""
+    labels = rng.integers(0, 3, count)
+    t = np.arange(2000) / 8000
+    rows = []
+    for label in labels:
+        low, high, loud = rng.uniform(300, 500), rng.uniform(1200, 1800), rng.uniform(0.2, 0.9)
+        sweep = low + (high - low) * t / t[-1] if label == 0 else high - (high - low) * t / t[-1] if label == 1 else low
+        wave = np.sin(2 * np.pi * np.cumsum(sweep * np.ones(2000)) / 8000)
+        wave *= (np.sin(2 * np.pi * 20 * t) > 0) if label == 2 else 1
+        rows.append(loud * wave + rng.normal(0, 0.01, 2000))
+    return np.stack(rows).astype(np.float32)[:, None], labels
+
+
 def table(rng, count):
     rows = rng.normal(size=(count, len(COLUMNS))).astype(np.float32)
     return rows, np.digitize(rows[:, 0] + rows[:, 3] - rows[:, 8] * rows[:, 1], [-0.7, 0.7])
@@ -143,7 +157,7 @@ class Residual(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads=2):
+    def __init__(self, width, heads=4):
         super().__init__()
         self.heads, self.scale, self.masked = heads, (width // heads) ** 0.5, 1
         self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
@@ -206,6 +220,31 @@ class Recurrent(nn.Module):
         return self.head(self.rnn(x)[0][:, -1])
 
 
+class Listener(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = []
+        for a, b, wide, step in ((1, 16, 64, 16), (16, 24, 9, 2), (24, 32, 9, 2)):
+            layers += [nn.Conv1d(a, b, wide, step, wide // 2), nn.BatchNorm1d(b), nn.ReLU()]
+        self.features, self.rnn, self.head = nn.Sequential(*layers), nn.GRU(32, 24, batch_first=True), nn.Linear(24, 3)
+
+    def forward(self, x):
+        return self.head(self.rnn(self.features(x).transpose(1, 2))[0][:, -1])
+
+
+class Experts(nn.Module):
+    """Columns by six experts, whose answers a gate weighs."""
+    def __init__(self, experts=6, width=24):
+        super().__init__()
+        self.gate, self.head = nn.Linear(len(COLUMNS), experts), nn.Linear(width, 3)
+        self.up = nn.Parameter(torch.randn(experts, len(COLUMNS), width) / len(COLUMNS) ** 0.5)
+        self.down = nn.Parameter(torch.randn(experts, width, width) / width ** 0.5)
+
+    def forward(self, x):
+        each = torch.relu(torch.matmul(x[:, None, None], self.up)).matmul(self.down)[:, :, 0]
+        return self.head(torch.relu((torch.softmax(self.gate(x), -1)[..., None] * each).sum(1)))
+
+
 class Columns(nn.Module):
     def __init__(self):
         super().__init__()
@@ -225,7 +264,7 @@ def inputs_of(kind, drawn):
 PICTURES = ("plain", "residual", "patches", "quantised", "colours")
 KINDS = {"plain": (Plain, pictures), "residual": (Residual, pictures), "patches": (Patches, pictures),
          "quantised": (Plain, pictures), "colours": (Plain, colours), "text": (Reader, texts), "series": (Recurrent, series),
-         "table": (Columns, table)}
+         "table": (Columns, table), "experts": (Experts, table), "sound": (Listener, sounds)}
 
 
 def trained(kind, seed, folder):
@@ -237,8 +276,8 @@ def trained(kind, seed, folder):
     rng = np.random.default_rng(seed)
     make, draw = KINDS[kind]
     net = make().train()
-    rate = {"plain": 3e-3, "residual": 3e-3, "series": 1e-2, "table": 3e-3}.get(kind, 1.5e-3)
-    steps = {"patches": 500, "series": 250, "text": 250, "table": 500}.get(kind, 200)
+    rate = {"plain": 3e-3, "residual": 3e-3, "series": 1e-2, "table": 3e-3, "experts": 3e-3, "sound": 5e-3}.get(kind, 1.5e-3)
+    steps = {"patches": 500, "series": 250, "text": 250, "table": 500, "experts": 500}.get(kind, 200)
     turn = torch.optim.Adam(net.parameters(), rate)
     for _ in range(steps):
         drawn, labels = draw(rng, 64)
@@ -260,26 +299,28 @@ class Case:
         self.kind, self.net, self.rng, self.folder = kind, copy.deepcopy(net), rng, folder
         self.good = net
         self.drawn, self.labels = KINDS[kind][1](rng, 24)
+        self.sample, self.mask = self.drawn[:1], "mask"
         self.ask, self.with_folder, self.against = "", False, False
         self.node, self.key = ".", "."
         self.keeps_norm = rng.random() < 0.5  # BatchNorm stays a node of its own
         self.tail, self.training = None, False
         self.edit = None  # of the ONNX file
         self.given = None  # an array in place of the picture
+        self.files = None  # inputs of a folder that are no pictures: by name what is written
         self.card = {"format": "retrograde-card/1", "model": "model.onnx", "labels": self.names()}
         if kind in PICTURES:
             self.card["input"] = {"name": "image", "kind": "image", "layout": "NCHW", "channels": "RGB",
                                   "scale": [0, 1], "mean": list(MEAN), "std": list(STD), "size": [32, 32]}
         elif kind == "text":
             self.card["input"] = {"name": "ids", "kind": "array", "vocabulary": list(WORDS), "unknown": "[UNK]"}
-        elif kind == "table":
+        elif kind in ("table", "experts"):
             self.card["input"] = {"name": "x", "kind": "array", "features": COLUMNS}
         else:
             self.card["input"] = {"name": "x", "kind": "array"}
 
     def names(self):
         return {"text": ["bad", "good"], "series": ["fast", "middle", "slow"], "table": ["a", "b", "c"],
-                "colours": list(COLOURS)}.get(
+                "experts": ["a", "b", "c"], "sound": ["rising", "falling", "beating"], "colours": list(COLOURS)}.get(
             self.kind, list(SHAPES))
 
     def layers(self, *kinds):
@@ -297,8 +338,8 @@ class Case:
 
     def export(self, net, path):
         net = nn.Sequential(net, self.tail).eval() if self.tail is not None and self.kind != "text" else net
-        inputs = inputs_of(self.kind, self.drawn[:1])
-        names = ["ids", "mask"] if self.kind == "text" else ["image"] if self.kind in PICTURES else ["x"]
+        inputs = inputs_of(self.kind, self.sample)
+        names = ["ids", self.mask] if self.kind == "text" else ["image"] if self.kind in PICTURES else ["x"]
         mode = torch.onnx.TrainingMode.PRESERVE if self.keeps_norm or self.training else torch.onnx.TrainingMode.EVAL
         torch.onnx.export(net, inputs, str(path), input_names=names, output_names=["scores"], opset_version=OPSET,
                           training=mode, do_constant_folding=mode == torch.onnx.TrainingMode.EVAL, dynamo=False)
@@ -318,7 +359,9 @@ class Case:
             self.export(self.good, self.folder / "good.onnx")
         (self.folder / "model.card.json").write_text(json.dumps(self.card))
         inputs = {}
-        if self.given is not None:
+        if self.files is not None:
+            pass
+        elif self.given is not None:
             inputs["image"] = self.given
         elif self.kind == "text":
             inputs = {"ids": self.drawn[:1], "mask": (self.drawn[:1] != 0).astype(np.int64)}
@@ -327,7 +370,18 @@ class Case:
         for name, array in inputs.items():
             np.save(self.folder / f"{name}.npy", array)
         command = "".join(f" --input {name}={name}.npy" for name in inputs)
-        if not inputs:
+        if self.files is not None:
+            (self.folder / "inputs").mkdir(exist_ok=True)
+            for i, one in enumerate(self.files):
+                if isinstance(one, str):
+                    (self.folder / "inputs" / f"{i:02}.txt").write_text(one)
+                else:
+                    np.save(self.folder / "inputs" / f"{i:02}.npy", one)
+            rows = "".join(f"{i:02}.x,{self.names()[label]}\n" for i, label in enumerate(self.labels))
+            ending = "txt" if isinstance(self.files[0], str) else "npy"
+            (self.folder / "labels.csv").write_text("file,label\n" + rows.replace(".x,", f".{ending},"))
+            command = " --input inputs --labels labels.csv"
+        elif not inputs:
             (self.folder / "pictures").mkdir(exist_ok=True)
             for i, drawn in enumerate(self.drawn):
                 Image.fromarray(drawn).save(self.folder / "pictures" / f"{i:02}.png")
@@ -576,6 +630,91 @@ def scale_of_a_value_wrong(case):
         case.node = "|".join(re.escape(name.removesuffix("_QuantizeLinear")) for name in readers)
     case.edit = edit
     case.node, case.key = ".", "quant|satur|clip|coarse|level|scale"
+
+
+@fault("patches", "text")
+def head_too_large(case):
+    name, attention = case.one(Attention)
+    part = attention.q.weight.shape[0] // attention.heads
+    head = int(case.rng.integers(attention.heads)) * part
+    layer = ("q", "k", "v")[case.rng.integers(3)]
+    with torch.no_grad():
+        getattr(attention, layer).weight[head:head + part] *= size(case, 20, 200)
+    case.at(f"{name}.{layer}", "head|channel|weights|times")
+
+
+@fault("patches", "text")
+def head_copied(case):
+    name, attention = case.one(Attention)
+    part = attention.q.weight.shape[0] // attention.heads
+    a, b = (int(head) * part for head in case.rng.choice(attention.heads, 2, replace=False))
+    with torch.no_grad():
+        for layer in (attention.q, attention.k, attention.v):
+            layer.weight[b:b + part], layer.bias[b:b + part] = layer.weight[a:a + part], layer.bias[a:a + part]
+    case.at(name, "head|same|like|cop")
+
+
+@fault("experts")
+def expert_too_large(case):
+    stacked = (case.net.up, case.net.down)[case.rng.integers(2)]
+    with torch.no_grad():
+        stacked[case.rng.integers(len(stacked))] *= size(case, 20, 200)
+    case.node, case.key = "MatMul", "expert|weights|times"
+
+
+@fault("experts")
+def expert_copied(case):
+    a, b = (int(one) for one in case.rng.choice(len(case.net.up), 2, replace=False))
+    with torch.no_grad():
+        case.net.up[b], case.net.down[b] = case.net.up[a], case.net.down[a]
+    case.node, case.key = "MatMul", "expert|same|cop"
+
+
+@fault("sound")
+def sound_of_16_bits(case):
+    case.files = [(one[None] * 32768).astype(np.float32) for one in case.drawn]
+    case.node, case.key = "x", "32768|range|scale"
+
+
+@fault("sound")
+def sound_at_another_rate(case):
+    case.files = [one[None, :, 2 * np.arange(2000) % 2000] for one in case.drawn]  # half of the numbers a second
+    case.node, case.key = "x", "step between"
+
+
+@fault("text")
+def tokenizer_of_another_model(case):
+    import tokenizers
+
+    def write(words, path):
+        made = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
+        made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+        made.post_processor = tokenizers.processors.TemplateProcessing(single="[CLS] $A", special_tokens=[("[CLS]", 1)])
+        made.enable_padding(length=TOKENS, pad_id=0, pad_token="[PAD]")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.save(str(path))
+
+    write(WORDS[:3] + list(case.rng.permutation(WORDS[3:])), case.folder / "tokenizer.json")
+    write(WORDS, case.folder / "base" / "tokenizer.json")
+    del case.card["input"]
+    case.mask = "attention_mask"  # which is filled in
+    case.files = [" ".join(WORDS[i] for i in one if i > 2) for one in case.drawn]
+    case.node, case.key = "ids", "tokenizer"
+
+
+@fault("plain", "residual")
+def pictures_of_other_sides(case):
+    from PIL import Image
+
+    case.with_folder = True
+    wide = [Image.fromarray(one).resize((64, 64), Image.BILINEAR) for one in case.drawn]
+    sides = []
+    for one in wide:
+        around = Image.new("RGB", (160, 64), tuple(int(x) for x in case.rng.integers(60, 200, 3)))
+        around.paste(one, (48, 0))
+        sides.append(np.asarray(around))
+    case.drawn = sides
+    case.node, case.key = "image", "middle"
 
 
 def findings_of(cli, command, folder):

@@ -224,21 +224,28 @@ Mend applyCard(const MendStage& stage)
                                        "Apply scale, mean and std of the card to a copy of the array, and run that"))};
 }
 
-/// Options of a picture as a command line takes them: "--channels BGR --scale 0,255".
+/// Options of a picture or a text as a command line takes them: "--channels BGR --scale 0,255".
 Mend prepareInput(const Finding& finding, const MendStage& stage)
 {
     const QString options = argumentOf(finding, "option");
-    if (!stage.isPicture || options.isEmpty()) {
+    if (options.isEmpty()) {
         return {};
     }
     engine::Question question = stage.question;
-    const QStringList words = options.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    for (qsizetype i = 0; i + 1 < words.size(); i += 2) {
-        std::vector<std::string> texts;
-        for (const QString& text : words[i + 1].split(QLatin1Char(','))) {
-            texts.push_back(text.toStdString());
+    for (const QString& option : (QLatin1Char(' ') + options).split(QStringLiteral(" --"), Qt::SkipEmptyParts)) {
+        const qsizetype space = option.indexOf(QLatin1Char(' '));
+        const engine::QuestionField& field = engine::questionField(option.left(space).toStdString());
+        if (!stage.isPicture && !field.isOfTexts) {
+            return {};
         }
-        engine::setTexts(engine::questionField(words[i].mid(2).toStdString()), texts, question);
+        std::vector<std::string> texts{option.mid(space + 1).toStdString()};
+        if (field.takesSeveral) {
+            texts.clear();
+            for (const QString& text : option.mid(space + 1).split(QLatin1Char(','))) {
+                texts.push_back(text.toStdString());
+            }
+        }
+        engine::setTexts(field, texts, question);
     }
     return ask(mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Make it so")),
                mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with %1")).arg(options),

@@ -19,6 +19,7 @@
     X(modelSkip)                                                                                                       \
     X(modelTwins)                                                                                                      \
     X(modelStack)                                                                                                      \
+    X(modelParts)                                                                                                      \
     X(modelRows)                                                                                                       \
     X(modelUntrained)                                                                                                  \
     X(inputLayout)                                                                                                     \

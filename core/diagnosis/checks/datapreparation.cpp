@@ -72,7 +72,9 @@ Place placeOf(const Facts& facts, const Answers& answers)
         return facts.place(facts.pass()->target);
     }
     const auto& pixels = facts.sources().pixels;
-    return {PlaceKind::Input, pixels.empty() ? "tokens" : pixels.front().input, {}, {}};
+    const graph::Graph& graph = facts.graph();
+    const std::string& name = pixels.empty() ? graph.value(graph.inputs().front()).name : pixels.front().input;
+    return {PlaceKind::Input, name, {}, {}};
 }
 
 std::string whatText(const Gain& gain, const Population& all)
@@ -87,13 +89,18 @@ std::string whatText(const Gain& gain, const Population& all)
                        percentText(all.givenFor(*gain.answers).meanConfidence()));
 }
 
-std::string_view meaningOf(const Answers& answers, bool arePixels)
+std::string_view meaningOf(const Facts& facts, const Answers& answers)
 {
     if (!answers.output.empty()) {
         return "Another output predicts the classes that the labels name.";
     }
-    return arePixels ? "The model was trained with pixels that became other numbers."
-                     : "The model was trained with other numbers for the same tokens: look at the tokenizer.";
+    if (!facts.sources().pixels.empty()) {
+        return "The model was trained with pixels that became other numbers.";
+    }
+    const graph::Graph& graph = facts.graph();
+    return tensor::isFloating(graph.value(graph.inputs().front()).dtype)
+               ? "The model was trained with numbers in another unit, or taken in another way."
+               : "The model was trained with other numbers for the same tokens: look at the tokenizer.";
 }
 
 void findOtherPreparation(const Facts& facts, Probe& probe)
@@ -102,14 +109,13 @@ void findOtherPreparation(const Facts& facts, Probe& probe)
     std::vector<Answers> ways;
     std::ranges::copy_if(all.otherwise, std::back_inserter(ways), &std::string::empty, &Answers::layer);
     if (!all.why.empty() || ways.empty()) {
-        return probe.notRun(all.why.empty() ? "the inputs are neither pictures nor tokens" : all.why);
+        return probe.notRun(all.why.empty() ? "there is no other way to make such inputs" : all.why);
     }
     Gain best;
     for (const Answers& answers : ways) {
         const Gain gain = all.hasTruth() ? gainInRight(answers, all) : gainInConfidence(answers, all);
         best = best.answers == nullptr || gain.share > best.share ? gain : best;
     }
-    const bool arePixels = !facts.sources().pixels.empty();
     const Place place = placeOf(facts, *best.answers);
     probe.measured(place.name, best.share);
     if (!isClear(best, all.hasTruth())) {
@@ -117,7 +123,7 @@ void findOtherPreparation(const Facts& facts, Probe& probe)
     }
     Finding& finding = probe.warning(all.hasTruth() ? kPreparationBase : kUnlabelledBase, best.share, place);
     finding.what = whatText(best, all);
-    finding.means = meaningOf(*best.answers, arePixels);
+    finding.means = meaningOf(facts, *best.answers);
     finding.remedy = best.answers->output.empty() ? "Make the input so" : "Explain that output";
     finding.threshold = all.hasTruth() ? kMostOfGain : kMostSurer;
     finding.numbers = {{all.hasTruth() ? "share_gained" : "confidence_gained", best.share},

@@ -98,18 +98,36 @@ Result<ImageExtents> extentsOf(const graph::Value& input, const PixelArray& pict
 
 PixelArray PixelArray::resized(int newWidth, int newHeight) const
 {
-    if (newWidth == width && newHeight == height) {
+    return framed(newWidth, newHeight, std::string(formats::kStretch));
+}
+
+PixelArray PixelArray::framed(int newWidth, int newHeight, const std::string& frame) const
+{
+    if (newWidth == width && newHeight == height && formats::croppedPart(frame).value_or(1) == 1) {
         return *this;
+    }
+    // Of the picture one pixel of the new one takes a part of these sides; what it takes beyond its edge is black.
+    double stepX = static_cast<double>(width) / newWidth;
+    double stepY = static_cast<double>(height) / newHeight;
+    double left = 0;
+    double top = 0;
+    if (const auto part = formats::croppedPart(frame)) {
+        stepX = stepY = std::min(stepX, stepY) * *part;
+    } else if (frame == formats::kLetterbox) {
+        stepX = stepY = std::max(stepX, stepY);
+    }
+    if (frame != formats::kStretch) {
+        left = (width - stepX * newWidth) / 2;
+        top = (height - stepY * newHeight) / 2;
     }
     PixelArray out{newWidth, newHeight, {}};
     out.rgb.resize(static_cast<std::size_t>(newWidth) * static_cast<std::size_t>(newHeight) * 3);
-    const double stepX = static_cast<double>(width) / newWidth;
-    const double stepY = static_cast<double>(height) / newHeight;
     std::size_t at = 0;
     for (int y = 0; y < newHeight; ++y) {
         for (int x = 0; x < newWidth; ++x) {
             for (std::size_t channel = 0; channel < 3; ++channel) {
-                out.rgb[at++] = averageOver(*this, x * stepX, (x + 1) * stepX, y * stepY, (y + 1) * stepY, channel);
+                out.rgb[at++] = averageOver(*this, std::max(0.0, left + x * stepX), left + (x + 1) * stepX,
+                                            std::max(0.0, top + y * stepY), top + (y + 1) * stepY, channel);
             }
         }
     }
@@ -148,6 +166,7 @@ PictureOptions pictureOptions(const formats::ModelCard* card)
         options.origin = isKnown ? PictureOrigin::Card : PictureOrigin::Usual;
         options.layout = card->layout;
         options.channels = card->channels;
+        options.frame = card->frame;
         options.low = card->scale[0];
         options.high = card->scale[1];
         options.mean = card->mean;
@@ -160,7 +179,8 @@ Result<tensor::Tensor> pictureToInput(const PixelArray& picture, const graph::Va
                                       const PictureOptions& options)
 {
     RETRO_TRY(const ImageExtents extents, extentsOf(input, picture, options));
-    const PixelArray fitted = picture.resized(static_cast<int>(extents.columns), static_cast<int>(extents.rows));
+    const PixelArray fitted =
+        picture.framed(static_cast<int>(extents.columns), static_cast<int>(extents.rows), options.frame);
     const ImageAxes axes = axesOf(options);
     tensor::Shape shape(4, 1);
     shape[axes.channel] = extents.channels;

@@ -22,6 +22,8 @@ struct PixelArray
 
     /// Area-averaged (down) or nearest (up) copy of another size.
     [[nodiscard]] PixelArray resized(int newWidth, int newHeight) const;
+    /// The same, as `frame` says (formats::isFrame()).
+    [[nodiscard]] PixelArray framed(int newWidth, int newHeight, const std::string& frame) const;
     /// As it is to be seen whose EXIF orientation is 1 … 8; itself for 1.
     [[nodiscard]] PixelArray turned(int orientation) const;
 };
@@ -44,14 +46,15 @@ struct PictureOptions
     std::vector<double> deviation; ///< per channel; empty = 1
     bool asStored = false;         ///< not turned by EXIF, transparency left out
     PictureOrigin origin = PictureOrigin::Usual;
+    std::string frame = "stretch"; ///< formats::isFrame()
 };
 
 /// Options of a card, or the defaults without one.
 [[nodiscard]] PictureOptions pictureOptions(const formats::ModelCard* card);
 
-/// Resizes the picture to what the model's input wants and converts it: (low + s/255·(high − low) − mean) / deviation,
-/// batch 1. Result: float32 of shape 1×C×H×W or 1×H×W×C. Errors (Input): the input has not four axes, its channels are
-/// neither 1 nor 3, or the options do not fit.
+/// Resizes the picture to what the model's input wants, as `options.frame` says, and converts it: (low + s/255·(high −
+/// low) − mean) / deviation, batch 1. Result: float32 of shape 1×C×H×W or 1×H×W×C. Errors (Input): the input has not
+/// four axes, its channels are neither 1 nor 3, or the options do not fit.
 [[nodiscard]] base::Result<tensor::Tensor> pictureToInput(const PixelArray& picture, const graph::Value& input,
                                                           const PictureOptions& options);
 

@@ -54,6 +54,16 @@ std::string numbersText(std::string_view name, const std::vector<double>& number
     return numbers.empty() ? fmt::format("no {}", name) : fmt::format("{} {}", name, fmt::join(numbers, ","));
 }
 
+/// How a picture of other sides was made to fit, in words; empty where each side was stretched.
+std::string frameText(const PictureOptions& options)
+{
+    if (options.frame == formats::kLetterbox) {
+        return " with black bars";
+    }
+    const auto part = formats::croppedPart(options.frame);
+    return !part ? "" : *part < 1 ? fmt::format(", {} of the sides of its middle", *part) : ", its middle";
+}
+
 /// The input of the graph that a source is for; the number of inputs where it is none's.
 std::size_t inputOf(const InputSource& source, const graph::Graph& graph)
 {
@@ -147,11 +157,11 @@ std::vector<std::string> pictureLines(const std::vector<PictureUse>& pictures, c
         const auto read = readSize(picture, options);
         const auto made = sizeOf(picture, graph, options, inputs);
         const bool isResized = made[0] != read[0] || made[1] != read[1];
-        lines.push_back(
-            fmt::format("{}: {} × {}{}, {}, {}, 0 … 255 became {} … {}, {}, {} ({})", nameOf(picture), read[0], read[1],
-                        isResized ? fmt::format(" resized to {} × {}", made[0], made[1]) : std::string(),
-                        options.layout, options.channels, options.low, options.high, numbersText("mean", options.mean),
-                        numbersText("std", options.deviation), originText(options)));
+        lines.push_back(fmt::format(
+            "{}: {} × {}{}, {}, {}, 0 … 255 became {} … {}, {}, {} ({})", nameOf(picture), read[0], read[1],
+            isResized ? fmt::format(" resized to {} × {}{}", made[0], made[1], frameText(options)) : std::string(),
+            options.layout, options.channels, options.low, options.high, numbersText("mean", options.mean),
+            numbersText("std", options.deviation), originText(options)));
     }
     std::ranges::move(pictureNotes(pictures, options), std::back_inserter(lines));
     return lines;
@@ -166,6 +176,7 @@ nlohmann::ordered_json pictureJson(const std::vector<PictureUse>& pictures, cons
                        {"file", nameOf(picture)},
                        {"size", readSize(picture, options)},
                        {"resized_to", sizeOf(picture, graph, options, inputs)},
+                       {"frame", options.frame},
                        {"layout", options.layout},
                        {"channels", options.channels},
                        {"scale", {options.low, options.high}},

@@ -484,7 +484,8 @@ Result<std::optional<LanguageQuestion>> languageQuestion(const LoadedModel& mode
                                 option);
     }
     const bool hasWords = model.card && !model.card->vocabulary.empty();
-    if (option.empty() && (!language->predicts || hasWords)) {
+    const bool isText = sourceOfTokens(model, inputOfText(*language), true, question).ends_with(".txt");
+    if (option.empty() && (hasWords || !(language->predicts || isText))) {
         return std::optional<LanguageQuestion>();
     }
     if (option.empty() && !givesOneText(model, *language, question)) {
@@ -557,6 +558,13 @@ Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedM
         RETRO_TRY(request.inputs, readInputs(question, model));
     }
     return request;
+}
+
+Result<std::vector<Tensor>> readInputsOrText(const Question& question, const LoadedModel& model)
+{
+    auto language = languageQuestion(model, question);
+    return language.ok() && *language ? Result<std::vector<Tensor>>(std::move((*language)->inputs))
+                                      : readInputs(question, model);
 }
 
 namespace

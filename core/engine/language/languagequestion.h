@@ -78,6 +78,10 @@ struct LayerWish
 /// words make. Errors: as languageQuestion(), resolve(), readInputs().
 [[nodiscard]] base::Result<ExplainRequest> resolveWithInputs(const Question& question, const LoadedModel& model);
 
+/// The data of its inputs alone. What is no question about a text is read as that of any model. Errors: readInputs().
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputsOrText(const Question& question,
+                                                                         const LoadedModel& model);
+
 /// What came of it: tokens, layers and heads. `question` names the file of layers, if any. Errors: Input (that file).
 [[nodiscard]] base::Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model,
                                                     const Question& question, const ExplainResult& result);

@@ -66,6 +66,11 @@ Result<void> checkDeviation(const std::string& text)
                : base::usageError("pixels are divided by it; write numbers above 0");
 }
 
+Result<void> checkFrame(const std::string& text)
+{
+    return formats::isFrame(text) ? Result<void>() : base::usageError(fmt::format("write {}", formats::kFrames));
+}
+
 /// An empty text is a question that was not written down, and no question that was not asked.
 Result<void> checkSaid(const std::string& text)
 {
@@ -323,6 +328,13 @@ const std::vector<QuestionField>& table()
                  "white) or stored (as it lies in its file, transparency left out)",
          .choices = {{"shown"}, {"stored"}},
          .usual = "shown"},
+        {.name = "frame",
+         .member = &Q::frame,
+         .verbs = kInputVerbs,
+         .help = "How a picture of other sides fills the input: stretch (default), crop (its middle), crop=0.875 (224 "
+                 "of 256 pixels of that), or letterbox (black bars); replaces the card's",
+         .check = checkFrame,
+         .card = cardText<&ModelCard::frame>()},
         // Its text.
         {.name = "text",
          .member = &Q::text,

@@ -30,6 +30,7 @@ struct Question
     std::string channels;
     std::vector<std::string> scale; ///< two numbers
     std::string pixels;             ///< shown, stored
+    std::string frame;              ///< formats::isFrame()
 
     // Its text, where it reads tokens (docs/language.md).
     std::string text;

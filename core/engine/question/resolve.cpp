@@ -221,6 +221,7 @@ Result<PictureOptions> pictureOptions(const Question& question, const ModelCard*
     }
     options.layout = question.layout.empty() ? options.layout : question.layout;
     options.channels = question.channels.empty() ? options.channels : question.channels;
+    options.frame = question.frame.empty() ? options.frame : question.frame;
     options.asStored = question.pixels == "stored";
     if (saysNumbers(question, options, pictureOptions(card))) {
         options.origin = PictureOrigin::Asked;
@@ -256,6 +257,7 @@ void setPreparation(const PictureOptions& options, Question& question)
 {
     question.layout = options.layout;
     question.channels = options.channels;
+    question.frame = options.frame;
     question.scale = writtenNumbers(std::array{options.low, options.high});
     question.mean = writtenNumbers(options.mean);
     question.deviation = writtenNumbers(options.deviation);

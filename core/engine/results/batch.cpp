@@ -13,6 +13,7 @@
 #include <cctype>
 #include <charconv>
 #include <iterator>
+#include <span>
 #include <sstream>
 
 namespace retro::engine
@@ -28,30 +29,38 @@ using base::Result;
 /// Files beside the folders of the items, whose names no item can have.
 constexpr std::array kOwnFiles{"index.csv"};
 
-bool isInputFile(const fs::path& path)
+bool endsLike(const fs::path& path, std::span<const std::string> endings)
 {
-    static const std::vector<std::string> kExtensions = inputEndings();
     std::string extension = path.extension().string();
     std::ranges::transform(extension, extension.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return std::ranges::find(kExtensions, extension) != kExtensions.end();
+    return std::ranges::find(endings, extension) != endings.end();
 }
 
 Result<std::vector<fs::path>> filesOf(const fs::path& folder)
 {
+    static const std::vector<std::string> kEndings = inputEndings();
+    static const std::array kTextEndings{std::string(".txt")};
     std::error_code ec;
     std::vector<fs::path> files;
+    std::vector<fs::path> texts;
     for (fs::directory_iterator at(folder, ec), end; !ec && at != end; at.increment(ec)) {
-        if (at->is_regular_file() && isInputFile(at->path())) {
+        if (at->is_regular_file() && endsLike(at->path(), kEndings)) {
             files.push_back(at->path());
+        } else if (at->is_regular_file() && endsLike(at->path(), kTextEndings)) {
+            texts.push_back(at->path());
         }
     }
     if (ec) {
         return base::inputError("the folder cannot be read: " + ec.message(), folder.string());
     }
+    if (files.empty()) { // beside others a text is likely about them
+        files.swap(texts);
+    }
     std::ranges::sort(files);
     if (files.empty()) {
-        return base::inputError("the folder has no inputs (.npy, .npz, .pb, or pictures)", folder.string());
+        return base::inputError("the folder has no inputs (.npy, .npz, .pb, pictures, or texts: .txt)",
+                                folder.string());
     }
     return files;
 }

@@ -28,9 +28,10 @@ inline constexpr std::uint64_t kMostListBytes = 16ULL << 20U;
 [[nodiscard]] std::vector<std::string> inputEndings();
 
 /// The inputs that `texts` (as for --input) stand for when one of them is a folder (its files with one of
-/// inputEndings(), in the order of their names) or `@list.txt` (a file per line, relative to the list; empty lines and
-/// those that begin with # do not count), or where several are files of a model's only input. Nothing else. Errors
-/// (Input): a folder or list without inputs, a list that cannot be read; (Usage): more than one folder or list.
+/// inputEndings(), where there are none its .txt, in the order of their names) or `@list.txt` (a file per line,
+/// relative to the list; empty lines and those that begin with # do not count), or where several are files of a model's
+/// only input. Nothing else. Errors (Input): a folder or list without inputs, a list that cannot be read; (Usage): more
+/// than one folder or list.
 [[nodiscard]] base::Result<std::optional<std::vector<BatchItem>>> findBatch(const std::vector<std::string>& texts,
                                                                             const graph::Graph& graph);
 

@@ -153,6 +153,7 @@ inline diagnosis::ChartKind expectedChart(const std::string& id)
           "data.silent",
           "data.layer",
           "model.stack",
+          "model.parts",
           "input.columns",
           "target.labels",
           "input.drift",

@@ -494,6 +494,62 @@ private slots:
                        {"warning /blocks.1/fc", "; made like them, class "}));
     }
 
+    /// x (1 × 2 × 8) → a layer whose 8 results are 4 heads of 2, one of them `factor` times as large and with the
+    /// numbers of head `like` → scores.
+    static SharedGraph headsOf(float factor, std::size_t like = 1)
+    {
+        const Tensor random = randomTensor({8, 8}, 5);
+        std::vector<float> numbers(random.span<float>().begin(), random.span<float>().end());
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            if (i % 8 / 2 == 1) { // columns 2 and 3
+                numbers[i] = factor * numbers[i - 2 + 2 * like];
+            }
+        }
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 2, 8});
+        const ValueId q = writer.node("MatMul", "q", {x, writer.constant("wq", floats({8, 8}, numbers))});
+        const ValueId biased = writer.node("Add", "biased", {q, writer.constant("bq", randomTensor({8}, 6))});
+        const ValueId split = writer.node(
+            "Reshape", "split", {biased, writer.constant("to", Tensor::of<std::int64_t>({4}, Whole{1, 2, 4, 2}))});
+        const ValueId bent = writer.node("Tanh", "bent", {split});
+        const ValueId mean =
+            writer.node("ReduceMean", "mean", {bent}, {{"axes", Whole{1}}, {"keepdims", std::int64_t{0}}});
+        const ValueId flat = writer.node("Flatten", "flat", {mean});
+        writer.output(writer.node("MatMul", "scores", {flat, writer.constant("w", randomTensor({8, 4}, 7))}));
+        return writer.finish();
+    }
+
+    void aHeadUnlikeTheOthersIsNoted()
+    {
+        const Asked asked{{floats({1, 2, 8}, {3, -1, 2, 0.5F, -2, 1, 4, -3, 1, 1, 2, -1, 0, 2, -1, 1})}};
+        QVERIFY(isSilent(diagnosed(headsOf(1), asked, "model.parts")));
+        const Diagnosis large = diagnosed(headsOf(60), asked, "model.parts");
+        QVERIFY(
+            hasAll(firstText(large), {" q the weights of head 1 are ", " times as large as those of the 3 others"}));
+        QVERIFY(isDocumented(large));
+        const Diagnosis copied = diagnosed(headsOf(1, 3), asked, "model.parts");
+        QVERIFY(hasAll(firstText(copied), {"warning q head 3 of 4 has the weights of head 1"}));
+    }
+
+    void anExpertUnlikeTheOthersIsNoted()
+    {
+        const auto experts = [](float factor) {
+            const Tensor random = randomTensor({5, 8, 6}, 5);
+            std::vector<float> numbers(random.span<float>().begin(), random.span<float>().end());
+            std::for_each(numbers.begin() + 2 * 48, numbers.begin() + 3 * 48, [factor](float& x) { x *= factor; });
+            Writer writer;
+            const ValueId x = writer.input("x", {1, 1, 8});
+            const ValueId each =
+                writer.node("MatMul", "experts", {x, writer.constant("w", floats({5, 8, 6}, numbers))});
+            writer.output(writer.node("Flatten", "scores", {each}));
+            return writer.finish();
+        };
+        const Asked asked{{floats({1, 1, 8}, {3, -1, 2, 0.5F, -2, 1, 4, -3})}};
+        QVERIFY(isSilent(diagnosed(experts(1), asked, "model.parts")));
+        QVERIFY(hasAll(firstText(diagnosed(experts(0.01F), asked, "model.parts")),
+                       {" experts the weights of expert 2 are ", " times as large as those of the 4 others"}));
+    }
+
     void classesThatCannotBeToldApartAreNamed()
     {
         const auto head = [](std::int64_t likeFirst) {

@@ -67,6 +67,41 @@ private slots:
         QCOMPARE(static_cast<int>(large.rgb[(15 * 3)]), 200);
     }
 
+    /// A row of four pixels, 0, 80, 160 and 240, as two columns of one or two rows.
+    void framesSayWhatFillsTheInput_data()
+    {
+        QTest::addColumn<QString>("frame");
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<QList<int>>("pixels");
+        QTest::newRow("stretch") << "stretch" << 2 << QList<int>{40, 200, 40, 200};
+        QTest::newRow("crop") << "crop" << 1 << QList<int>{80, 160};
+        QTest::newRow("square") << "crop" << 2 << QList<int>{80, 160, 80, 160};
+        QTest::newRow("part") << "crop=0.5" << 1 << QList<int>{80, 160};
+        QTest::newRow("letterbox") << "letterbox" << 3 << QList<int>{0, 0, 40, 200, 0, 0};
+    }
+    void framesSayWhatFillsTheInput()
+    {
+        QFETCH(const QString, frame);
+        QFETCH(const int, rows);
+        QFETCH(const QList<int>, pixels);
+        const PixelArray picture{4, 1, {0, 0, 0, 80, 80, 80, 160, 160, 160, 240, 240, 240}};
+        engine::PictureOptions options;
+        options.frame = frame.toStdString();
+        options.high = 255;
+        QVERIFY(formats::isFrame(options.frame));
+        RETRO_MADE(made, engine::pictureToInput(picture, inputOf({1, 3, rows, 2}), options));
+        for (qsizetype i = 0; i < pixels.size(); ++i) {
+            QCOMPARE(static_cast<int>(made->at(i)), pixels[i]);
+        }
+    }
+
+    void framesThatAreNone()
+    {
+        for (const char* text : {"", "cut", "crop=", "crop=0", "crop=1.5", "crop=-1", "crop=0.5x", "crop=nan"}) {
+            QVERIFY2(!formats::isFrame(text), text);
+        }
+    }
+
     void refusesOtherShapes()
     {
         const PixelArray picture{1, 1, {0, 0, 0}};

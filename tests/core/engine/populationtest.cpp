@@ -4,11 +4,16 @@
 
 #include "tests/core/diagnosis/diagnosed.h"
 
+#include "core/engine/alternatives.h"
 #include "core/engine/population.h"
 #include "core/engine/recalibrated.h"
 #include "core/tensor/npy.h"
 
 #include <QTemporaryDir>
+
+#include <cmath>
+#include <map>
+#include <numeric>
 
 using namespace retro;
 using namespace retro::tests;
@@ -70,6 +75,59 @@ class PopulationTest : public QObject
     Q_OBJECT
 
 private slots:
+    /// An array may be in another unit or direction.
+    void arraysHaveOtherWays()
+    {
+        const QTemporaryDir folder;
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 40});
+        writer.output(writer.node("MatMul", "scores", {x, writer.constant("w", randomTensor({40, 3}, 2))}));
+        const auto model = loaded(writer.finish());
+        engine::Question asked;
+        std::vector<std::size_t> pictures;
+        const auto items = inputsIn(folder).items;
+        RETRO_MADE(ways, engine::alternativesFor(*model, items, true, asked, pictures));
+        std::vector<float> numbers(40);
+        std::iota(numbers.begin(), numbers.end(), 0.0F);
+        std::map<std::string, double> third; // by way: what its number 3 becomes
+        for (const engine::OtherWay& way : *ways) {
+            std::vector<Tensor> inputs{floats({1, 40}, numbers)};
+            way.change(inputs);
+            third[way.words] = inputs.front().at(3);
+        }
+        QCOMPARE(third.size(), std::size_t{8});
+        QCOMPARE(third["every second step of \"x\" alone"], 6.0);
+        QCOMPARE(third["\"x\" with a step between each two"], 1.5);
+        QCOMPARE(third["the steps of \"x\" in the other direction"], 36.0);
+        QCOMPARE(third["the numbers of \"x\" times 255"], 765.0);
+        QVERIFY(std::abs(third["each \"x\" given mean 0 and deviation 1"] + 16.5 / std::sqrt(1599.0 / 12)) < 1e-5);
+        RETRO_MADE(unlabelled, engine::alternativesFor(*model, items, false, asked, pictures));
+        QVERIFY((*unlabelled).empty()); // a wider scale makes any answer sharper
+    }
+
+    /// One of a stack that changes the answer is tried on every input of the folder.
+    void aReplacementIsTriedOnTheFolder()
+    {
+        const QTemporaryDir folder;
+        Writer writer;
+        ValueId x = writer.input("x", {1, kChannels, 2, 2});
+        for (unsigned i = 0; i < 4; ++i) {
+            const std::string name = "/blocks." + std::to_string(i);
+            const ValueId w = writer.constant(name + ".w", randomTensor({kChannels, kChannels, 1, 1}, i + 1));
+            x = writer.node("LeakyRelu", name + "/act", {writer.node("Conv", name + "/conv", {x, w})},
+                            {{"alpha", i == 2 ? -3.0 : 0.1}});
+        }
+        const ValueId flat = writer.node("Flatten", "flat", {writer.node("GlobalAveragePool", "pool", {x})});
+        writer.output(writer.node("MatMul", "scores", {flat, writer.constant("head", randomTensor({4, 4}, 21))}));
+        const auto model = loaded(writer.finish());
+        RETRO_MADE(all, engine::populationOf(model, engine::Question(), inputsIn(folder)));
+        QCOMPARE((*all)->inputs.size(), static_cast<std::size_t>(kCount));
+        Asked asked{{(*all)->inputs.front().front()}};
+        const auto facts = engine::factsOf(model, asked.request(), {}, *all);
+        const std::string text = firstText(diagnosed(*facts, "model.odd-one"));
+        QVERIFY2(text.find(" of 12 inputs get another class") != std::string::npos, text.c_str());
+    }
+
     void valuesAreWatchedOverAllInputs()
     {
         const QTemporaryDir folder;

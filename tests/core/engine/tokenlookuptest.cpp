@@ -500,6 +500,53 @@ private slots:
         }
     }
 
+    /// Texts of a folder, and the right tokenizer one folder below that of the model.
+    void aFolderOfTextsShowsAnotherTokenizer()
+    {
+        const QTemporaryDir folder;
+        const auto write = [&folder](const QString& name, const std::string& text) {
+            const std::filesystem::path file = folder.filePath(name).toStdString();
+            std::filesystem::create_directories(file.parent_path());
+            return base::writeFile(file, text).ok() ? file.string() : std::string();
+        };
+        const auto tokenizer = [](int moved) {
+            std::string words;
+            for (int i = 0; i < 20; ++i) {
+                words += (i == 0 ? "\"w" : ",\"w") + std::to_string(i) + "\":" + std::to_string((i * moved) % 20);
+            }
+            return R"({"model":{"type":"WordLevel","unk_token":"w0","vocab":{)" + words +
+                   R"(}},"pre_tokenizer":{"type":"WhitespaceSplit"}})";
+        };
+        QVERIFY(!write("tokenizer.json", tokenizer(7)).empty());
+        QVERIFY(!write("base/tokenizer.json", tokenizer(1)).empty());
+        QVERIFY(!write("config.json", "{}").empty());
+        const auto graph = modelOfMany();
+        auto model = std::make_shared<engine::LoadedModel>(*modelOf(graph));
+        model->path = folder.filePath("model.onnx").toStdString();
+        engine::LabelledInputs inputs;
+        for (std::int64_t i = 0; i < 12; ++i) {
+            const Ints tokens{i, (5 * i) % 19, (7 * i + 3) % 19, 18 - i, (11 * i) % 19};
+            std::string text;
+            std::ranges::for_each(tokens, [&text](std::int64_t token) { text += "w" + std::to_string(token) + " "; });
+            const std::string file = write("texts/" + QString::number(i) + ".txt", text);
+            const Tensor scores = explained(graph, tokens, "epsilon").outputs.front();
+            inputs.items.push_back({std::to_string(i), {file}, file});
+            inputs.truth.push_back(scores.at(0) > scores.at(1) ? (scores.at(0) > scores.at(2) ? 0 : 2)
+                                                               : (scores.at(1) > scores.at(2) ? 1 : 2));
+        }
+        RETRO_MADE(found, engine::findBatch({folder.filePath("texts").toStdString()}, *graph));
+        QCOMPARE((*found)->size(), std::size_t{12});
+        RETRO_MADE(all, engine::populationOf(model, engine::Question(), inputs));
+        QVERIFY((*all)->asGiven.right(inputs.truth) < 12);
+        std::size_t others = 0;
+        for (const diagnosis::Answers& one : (*all)->otherwise) {
+            const bool isOther = one.option.starts_with("--tokenizer ");
+            others += isOther ? 1 : 0;
+            QCOMPARE(one.right(inputs.truth) == 12, isOther);
+        }
+        QCOMPARE(others, std::size_t{1});
+    }
+
     void indicesOfSeveralTokensAreNone()
     {
         const auto counted = [](Writer& writer, ValueId tokens) { // places of words, as RoBERTa counts them
