@@ -202,7 +202,7 @@ const Check modelParts{"model.parts",
                        "deviations of the others that the size of the weights of one head or expert lies from theirs; "
                        "heads and experts with the weights of another one",
                        kMostPartDeviations,
-                       "0 … 8",
+                       "up to 1.8",
                        Need::Model | Need::Weights | Need::Pass,
                        true,
                        findParts};
