@@ -56,7 +56,7 @@ template <class Record>
 struct Fields : std::vector<Field<Record>>
 {
     using std::vector<Field<Record>>::vector;
-
+    /// An object of the fields that have something to say.
     [[nodiscard]] nlohmann::ordered_json json(const Record& record) const
     {
         nlohmann::ordered_json json;
