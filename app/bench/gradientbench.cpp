@@ -72,35 +72,6 @@ Result<TimedBody> bodyOf(std::string name, std::shared_ptr<const graph::Graph> g
     return TimedBody{std::move(name), run, goal};
 }
 
-} // namespace
-
-std::vector<std::string> gradientChains()
-{
-    std::vector<std::string> names;
-    std::ranges::transform(kChains, std::back_inserter(names), [](const Chain& one) { return std::string(one.name); });
-    return names;
-}
-
-Result<TimedBody> chainBenchmark(const std::string& name)
-{
-    const auto at = std::ranges::find(kChains, name, &Chain::name);
-    if (at == kChains.end()) {
-        return base::usageError("there is no chain " + name);
-    }
-    RETRO_TRY(graph::Graph built, chain(at->nodes));
-    return bodyOf(name, std::make_shared<const graph::Graph>(std::move(built)), {}, at->goal);
-}
-
-Result<TimedBody> rewriteBenchmark()
-{
-    RETRO_TRY(graph::Graph built, chain(100'000));
-    const auto graph = std::make_shared<const graph::Graph>(std::move(built));
-    return TimedBody{kRewrittenChain, [graph] { return rewrite::rewrite(graph, {}).ok(); }, kRewriteGoal};
-}
-
-namespace
-{
-
 constexpr std::size_t kProducts = 128;
 const tensor::Shape kProductShape{512, 512};
 
@@ -133,6 +104,30 @@ bool directProducts(const Tensor& x, const Tensor& weight)
 }
 
 } // namespace
+
+std::vector<std::string> gradientChains()
+{
+    std::vector<std::string> names;
+    std::ranges::transform(kChains, std::back_inserter(names), [](const Chain& one) { return std::string(one.name); });
+    return names;
+}
+
+Result<TimedBody> chainBenchmark(const std::string& name)
+{
+    const auto at = std::ranges::find(kChains, name, &Chain::name);
+    if (at == kChains.end()) {
+        return base::usageError("there is no chain " + name);
+    }
+    RETRO_TRY(graph::Graph built, chain(at->nodes));
+    return bodyOf(name, std::make_shared<const graph::Graph>(std::move(built)), {}, at->goal);
+}
+
+Result<TimedBody> rewriteBenchmark()
+{
+    RETRO_TRY(graph::Graph built, chain(100'000));
+    const auto graph = std::make_shared<const graph::Graph>(std::move(built));
+    return TimedBody{kRewrittenChain, [graph] { return rewrite::rewrite(graph, {}).ok(); }, kRewriteGoal};
+}
 
 Result<std::vector<TimedBody>> overheadBenchmarks()
 {

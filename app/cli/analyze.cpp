@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
-#include "app/cli/peaktext.h"
 #include "app/cli/planningoptions.h"
 #include "core/analysis/criticalsubgraph.h"
 #include "core/analysis/report.h"
 #include "core/base/bytesize.h"
 #include "core/formats/memorycourse.h"
 #include "core/formats/memorysnapshot.h"
+#include "core/schedule/peaktensors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,14 +52,12 @@ std::vector<LineAtPeak> linesAtPeak(const formats::MemorySnapshot& snapshot, con
 
 ordered_json courseJson(const formats::MemorySnapshot& snapshot, const formats::MemoryCourse& course)
 {
-    ordered_json moments = ordered_json::array();
-    for (const formats::MemoryMoment& moment : course.moments) {
-        moments.push_back({moment.event, moment.allocated, moment.reserved});
-    }
-    ordered_json lines = ordered_json::array();
-    for (const LineAtPeak& line : linesAtPeak(snapshot, course)) {
-        lines.push_back({{"frame", line.line}, {"bytes", line.bytes}, {"blocks", line.blocks}});
-    }
+    const ordered_json moments = base::listOf(course.moments, [&](const formats::MemoryMoment& moment) -> ordered_json {
+        return {moment.event, moment.allocated, moment.reserved};
+    });
+    const ordered_json lines = base::listOf(linesAtPeak(snapshot, course), [&](const LineAtPeak& line) -> ordered_json {
+        return {{"frame", line.line}, {"bytes", line.bytes}, {"blocks", line.blocks}};
+    });
     return {{"device", course.device},
             {"events", course.events},
             {"allocated_peak", course.peak.allocated},
@@ -143,26 +141,27 @@ Result<std::vector<analysis::FlowName>> startsOf(const OpGraph& graph, const Ana
     return chosen;
 }
 
-ordered_json ordersJson(const Report& report)
+const base::Fields<analysis::ScoredOrder>& orderFields()
 {
-    ordered_json orders = ordered_json::array();
-    for (const analysis::ScoredOrder& order : report.orders) {
-        orders.push_back(
-            {{"name", analysis::nameOf(order.heuristic)}, {"peak", order.peak}, {"peak_live", order.peakLive}});
-    }
-    return orders;
+    using analysis::ScoredOrder;
+    static const base::Fields<ScoredOrder> kFields{
+        {"name", [](const ScoredOrder& one) { return analysis::nameOf(one.heuristic); }, "{:<14}", "order"},
+        {"peak", &ScoredOrder::peak, "{:>12}", "peak", [](const ScoredOrder& one) { return bytesText(one.peak); }},
+        {"peak_live", &ScoredOrder::peakLive, "{:>12}", "live",
+         [](const ScoredOrder& one) { return bytesText(one.peakLive); }},
+        {"", nullptr, " {}", "how", [](const ScoredOrder& one) { return analysis::descriptionOf(one.heuristic); }}};
+    return kFields;
 }
 
 ordered_json compressibilityJson(const analysis::Compressibility& facts)
 {
-    ordered_json criteria = ordered_json::array();
-    for (const analysis::Criterion& one : facts.criteria) {
-        criteria.push_back({{"name", one.name},
-                            {"measured", one.measured},
-                            {"limit", one.limit},
-                            {"limit_is", one.isLeast ? "least" : "most"},
-                            {"holds", one.holds}});
-    }
+    const ordered_json criteria = base::listOf(facts.criteria, [&](const analysis::Criterion& one) -> ordered_json {
+        return {{"name", one.name},
+                {"measured", one.measured},
+                {"limit", one.limit},
+                {"limit_is", one.isLeast ? "least" : "most"},
+                {"holds", one.holds}};
+    });
     return {{"compressible", facts.isCompressible},
             {"too_small", facts.isTooSmall},
             {"depth_ratio", facts.depthRatio},
@@ -181,10 +180,8 @@ ordered_json profileJson(const OpGraph& graph, const Report& report)
     const analysis::FrontierProfile& profile = report.profile;
     const auto goes = analysis::leaving(profile);
     for (std::size_t i = 0; i < profile.order.size(); ++i) {
-        ordered_json leaving = ordered_json::array();
-        for (const analysis::OpValueId id : goes[i]) {
-            leaving.push_back(graph.value(id).name);
-        }
+        const ordered_json leaving =
+            base::listOf(goes[i], [&](const analysis::OpValueId id) { return graph.value(id).name; });
         rows.push_back({{"node", graph.op(profile.order[i]).name},
                         {"transient", profile.transient[i]},
                         {"live", profile.live[i]},
@@ -249,10 +246,8 @@ ordered_json jointJson(const Report& report)
 ordered_json criticalJson(const OpGraph& graph, std::span<const analysis::FlowName> from)
 {
     const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph, from);
-    ordered_json inputs = ordered_json::array();
-    for (const analysis::FlowName input : from) {
-        inputs.push_back(graph.value(input).name);
-    }
+    const ordered_json inputs =
+        base::listOf(from, [&](const analysis::FlowName input) { return graph.value(input).name; });
     ordered_json leftOut = ordered_json::array();
     for (std::size_t i = 0; i < found.skipped.size(); ++i) {
         const analysis::Op& op = graph.op(found.skipped[i]);
@@ -265,10 +260,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
                         std::span<const analysis::FlowName> from)
 {
     const OpGraph& graph = planning.graph;
-    ordered_json path = ordered_json::array();
-    for (const OpId id : report.cost.criticalPath) {
-        path.push_back(graph.op(id).name);
-    }
+    const ordered_json path = base::listOf(report.cost.criticalPath, [&](const OpId id) { return graph.op(id).name; });
     ordered_json result;
     result["operators"] = graph.size();
     result["values"] = graph.values().size();
@@ -276,7 +268,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
     result["constant_bytes"] = planning.constantBytes;
     result["cost_unit"] = analysis::nameOf(planning.unit);
     result["warnings"] = planning.warnings;
-    result["orders"] = ordersJson(report);
+    result["orders"] = orderFields().list(report.orders);
     result["order"] = analysis::nameOf(report.orders.front().heuristic);
     result["summary"] = summaryJson(report.summary);
     result["bounds"] = boundsJson(graph, report);
@@ -306,11 +298,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
 void sayOrders(const Context& context, const OpGraph& graph, const Report& report)
 {
     context.say("");
-    context.say(fmt::format("{:<14} {:>12} {:>12}  {}", "order", "peak", "live", "how"));
-    for (const analysis::ScoredOrder& order : report.orders) {
-        context.say(fmt::format("{:<14} {:>12} {:>12}  {}", analysis::nameOf(order.heuristic), bytesText(order.peak),
-                                bytesText(order.peakLive), analysis::descriptionOf(order.heuristic)));
-    }
+    context.table(orderFields(), report.orders);
     if (report.exact) {
         context.say(fmt::format("{:<14} {:>12} {:>12}  {}", "exact", bytesText(report.exact->transient),
                                 bytesText(report.exact->live), "least of all orders, nothing computed twice"));
@@ -423,7 +411,8 @@ Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
         addBands(json, bands);
         const auto joint =
             analysis::jointOf(planning.graph, planning.graph.order(), options.planning.joint(planning.unit));
-        json["peak_tensors"] = joint ? peakTensorsJson(schedule::storeAllPeakTensors(joint->graph)) : ordered_json();
+        json["peak_tensors"] =
+            joint ? schedule::peakTensorsJson(schedule::storeAllPeakTensors(joint->graph)) : ordered_json();
         context.answer(json);
     } else {
         sayBands(context, bands);

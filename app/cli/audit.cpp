@@ -129,20 +129,28 @@ std::string_view reasonOf(const trace::Run& run, base::NodeId node)
     return isSum ? "the terms of its sums cancel" : "";
 }
 
-/// Nodes at which the magnitude grows, which no sum shows: what is handed on with opposite signs still adds up.
-void sayGrowth(const Context& context, const trace::Run& run, const std::vector<trace::NodeBalance>& grown,
+/// What is said of a node at which the magnitude grows, which no sum shows: what is handed on with opposite signs still
+/// adds up.
+base::Fields<trace::NodeBalance> growthFields(const trace::Run& run)
+{
+    using trace::NodeBalance;
+    return {{"node", [&](const NodeBalance& one) { return run.graph->labelOf(one.node); }, "{:<36}",
+             "node, largest growth first"},
+            {"operator", [&](const NodeBalance& one) { return run.graph->opOf(one.node); }, "{:<20}", "operator"},
+            {"rule", [&](const NodeBalance& one) { return ruleOf(run, one.node); }},
+            {"magnitude_arrived", &NodeBalance::magnitude, "{:>13.6g}", "Σ|R| arrived"},
+            {"magnitude_handed_on", &NodeBalance::magnitudeHandedOn, "{:>13.6g}", "handed on"},
+            {"factor", &NodeBalance::growth, "{:>13}", "grows",
+             [](const NodeBalance& one) { return fmt::format("{:.4g} ×", one.growth()); }},
+            {"reason", [&](const NodeBalance& one) { return reasonOf(run, one.node); }, " {}", "because"}};
+}
+
+void sayGrowth(const Context& context, const trace::Run& run, std::span<const trace::NodeBalance> grown,
                std::size_t most)
 {
-    if (grown.empty()) {
-        return;
-    }
-    context.say("");
-    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13} {:>13}  {}", "node, largest growth first", "operator",
-                            "Σ|R| arrived", "handed on", "grows", "because"));
-    for (const trace::NodeBalance& node : std::span(grown).first(std::min(most, grown.size()))) {
-        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g} {:>11.4g} ×  {}", run.graph->labelOf(node.node),
-                                run.graph->opOf(node.node), node.magnitude, node.magnitudeHandedOn, node.growth(),
-                                reasonOf(run, node.node)));
+    if (!grown.empty()) {
+        context.say("");
+        context.table(growthFields(run), grown.first(std::min(most, grown.size())));
     }
 }
 
@@ -164,21 +172,6 @@ void sayDecades(const Context& context, const trace::Run& run, const diagnosis::
     }
 }
 
-ordered_json growthJson(const trace::Run& run, const std::vector<trace::NodeBalance>& grown)
-{
-    ordered_json nodes = ordered_json::array();
-    for (const trace::NodeBalance& node : grown) {
-        nodes.push_back({{"node", run.graph->labelOf(node.node)},
-                         {"operator", run.graph->opOf(node.node)},
-                         {"rule", ruleOf(run, node.node)},
-                         {"magnitude_arrived", node.magnitude},
-                         {"magnitude_handed_on", node.magnitudeHandedOn},
-                         {"factor", node.growth()},
-                         {"reason", reasonOf(run, node.node)}});
-    }
-    return nodes;
-}
-
 ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary,
                        const diagnosis::Diagnosis& diagnosis, const diagnosis::GrowthAlong& along)
 {
@@ -188,7 +181,7 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
     json.update(trace::ledgerJson(run, summary));
     json["growth"] = trace::carriesGradient(run)
                          ? ordered_json::array()
-                         : growthJson(run, trace::largestGrowth(summary.nodes, leastGrowth(along)));
+                         : growthFields(run).list(trace::largestGrowth(summary.nodes, leastGrowth(along)));
     json["growth_decades"] = along.decades;
     return json;
 }
@@ -203,12 +196,13 @@ void sayGradient(const Context& context, const trace::Run& run, const trace::Led
                             run.facts.numbers.contains("times_input") ? "at the inputs, times them" : "at the inputs",
                             summary.leaves));
     context.say("");
-    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13}", "node", "operator", "sum", "magnitude"));
-    for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {
-        const trace::NodeBalance& node = summary.nodes[i];
-        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g}", run.graph->labelOf(node.node),
-                                run.graph->opOf(node.node), node.arrived, node.magnitude));
-    }
+    base::Fields<trace::NodeBalance> fields = trace::balanceFields(run);
+    fields[0].head = "node";
+    fields[2].head = "sum";
+    fields[3].form = {};
+    fields[4].head = "magnitude";
+    fields[6].form = {};
+    context.table(fields, std::span(summary.nodes).first(std::min(most, summary.nodes.size())));
 }
 
 /// "bias 0.2134, 13 %": a sum near 0 has no shares, so the magnitude measures.
@@ -238,17 +232,14 @@ void sayAudit(const Context& context, const trace::Run& run, const trace::Ledger
     line("reached the inputs", summary.leaves);
     line("rest", summary.rest);
     context.say("");
-    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13} {:>13} {:>13}  {}", "node, worst first", "operator", "arrived",
-                            "handed on", "Σ|R| arrived", "unexplained", "largest cause, of Σ|R|"));
-    for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {
-        const trace::NodeBalance& node = summary.nodes[i];
-        const auto cause = node.largestCause();
-        const std::string words =
-            cause ? causeText(*cause, node.causes[static_cast<std::size_t>(*cause)], node.magnitude) : "–";
-        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g} {:>13.6g} {:>13.3g}  {}",
-                                run.graph->labelOf(node.node), run.graph->opOf(node.node), node.arrived, node.handedOn,
-                                node.magnitude, node.unexplained, words));
-    }
+    base::Fields<trace::NodeBalance> fields = trace::balanceFields(run);
+    fields.push_back({"", nullptr, " {}", "largest cause, of Σ|R|", [](const trace::NodeBalance& node) {
+                          const auto cause = node.largestCause();
+                          return cause
+                                     ? causeText(*cause, node.causes[static_cast<std::size_t>(*cause)], node.magnitude)
+                                     : "–";
+                      }});
+    context.table(fields, std::span(summary.nodes).first(std::min(most, summary.nodes.size())));
 }
 
 /// What the checks say of flow and rules.

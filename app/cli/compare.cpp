@@ -2,7 +2,6 @@
 #include "core/engine/compare/compare.h"
 
 #include "app/cli/context.h"
-#include "core/base/csvfield.h"
 #include "core/base/file.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/engine/diagnose.h"
@@ -46,17 +45,6 @@ std::string someOf(const std::vector<std::string>& names)
     std::string text =
         fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
     return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
-}
-
-std::string toCsv(const Comparison& comparison)
-{
-    std::string table = "value,sum_a,sum_b,largest,scale,relative,cosine,index,a,b\n";
-    for (const ValueDifference& value : comparison.values) {
-        table += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", base::csvField(value.name), value.sumA, value.sumB,
-                             value.largest, value.scale, value.relative(), value.cosine,
-                             base::csvField(fmt::format("{}", fmt::join(value.index, " "))), value.a, value.b);
-    }
-    return table;
 }
 
 void sayNode(const Context& context, const engine::PartingNode& node)
@@ -251,7 +239,7 @@ Result<void> compareFiles(const Context& context, const CompareOptions& options)
     RETRO_TRY(const Comparison comparison, engine::compare(a, b, options.tolerance));
     RETRO_TRY(const diagnosis::Diagnosis differences, differencesOf(a, b, options));
     if (!options.csv.empty()) {
-        RETRO_CHECK(base::writeFile(options.csv, toCsv(comparison)));
+        RETRO_CHECK(base::writeFile(options.csv, engine::valueFields().csv(comparison.values)));
     }
     if (context.json) {
         context.answer(engine::comparisonJson(comparison, &differences.findings));

@@ -12,7 +12,6 @@
 #include "core/base/memorylimit.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/explainer/relevancewriter.h"
-#include "core/engine/question/fields.h"
 #include "core/engine/question/resolve.h"
 #include "core/formats/modelfile.h"
 #include "core/ops/threads.h"
@@ -139,6 +138,39 @@ Result<void> chooseMemory(const std::string& text)
     return {};
 }
 
+/// A refusal by a node while the model ran, with the file of the model in front.
+base::Error withModel(base::Error error, const CLI::App& verb)
+{
+    const CLI::Option* const model = verb.get_option_no_throw("MODEL");
+    const std::string text = error.text();
+    const bool isAtNode = text.starts_with("node '") || text.starts_with("'"); // a cell of the tape
+    return isAtNode && model != nullptr && model->count() == 1
+               ? base::within(std::move(error), model->as<std::string>())
+               : error;
+}
+
+/// What a call will write, so that it is refused before anything runs. Errors (Usage): an input, the same file twice.
+Result<void> promiseOutputs(const Context& context, const CLI::App& verb)
+{
+    std::vector<OutputOption> all = context.outputs;
+    for (const engine::QuestionField& field : engine::questionFields()) {
+        const CLI::Option* const option = verb.get_option_no_throw(fmt::format("--{}", field.name));
+        const bool isKnown = std::ranges::find(all, option, &OutputOption::option) != all.end();
+        if (!field.output.empty() && option != nullptr && !isKnown) {
+            all.push_back({option, std::string(field.output)});
+        }
+    }
+    const std::vector<const CLI::Option*> ofVerb = verb.get_options();
+    for (const OutputOption& output : all) {
+        const bool isOfVerb = std::ranges::find(ofVerb, output.option) != ofVerb.end();
+        if (isOfVerb && output.option->count() > 0) {
+            RETRO_CHECK(base::promiseOutput(output.option->results().front(), output.option->get_name(), output.what,
+                                            output.isGrown));
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
@@ -197,49 +229,6 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
     addCommonOptions(*verb, context, std::move(action));
     return verb;
 }
-
-namespace
-{
-
-/// A refusal by a node while the model ran, with the file of the model in front.
-base::Error withModel(base::Error error, const CLI::App& verb)
-{
-    const CLI::Option* const model = verb.get_option_no_throw("MODEL");
-    const std::string text = error.text();
-    const bool isAtNode = text.starts_with("node '") || text.starts_with("'"); // a cell of the tape
-    return isAtNode && model != nullptr && model->count() == 1
-               ? base::within(std::move(error), model->as<std::string>())
-               : error;
-}
-
-} // namespace
-
-namespace
-{
-
-/// What a call will write, so that it is refused before anything runs. Errors (Usage): an input, the same file twice.
-Result<void> promiseOutputs(const Context& context, const CLI::App& verb)
-{
-    std::vector<OutputOption> all = context.outputs;
-    for (const engine::QuestionField& field : engine::questionFields()) {
-        const CLI::Option* const option = verb.get_option_no_throw(fmt::format("--{}", field.name));
-        const bool isKnown = std::ranges::find(all, option, &OutputOption::option) != all.end();
-        if (!field.output.empty() && option != nullptr && !isKnown) {
-            all.push_back({option, std::string(field.output)});
-        }
-    }
-    const std::vector<const CLI::Option*> ofVerb = verb.get_options();
-    for (const OutputOption& output : all) {
-        const bool isOfVerb = std::ranges::find(ofVerb, output.option) != ofVerb.end();
-        if (isOfVerb && output.option->count() > 0) {
-            RETRO_CHECK(base::promiseOutput(output.option->results().front(), output.option->get_name(), output.what,
-                                            output.isGrown));
-        }
-    }
-    return {};
-}
-
-} // namespace
 
 void addCommonOptions(CLI::App& verb, Context& context, std::function<Result<void>()> action)
 {

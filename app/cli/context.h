@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/exitcode.h"
+#include "core/base/record.h"
 #include "core/base/result.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/question/fields.h"
@@ -50,6 +51,24 @@ struct Context
     void say(const std::string& line) const;
     /// The machine-readable result on standard output, as JSON or as a page.
     void answer(const nlohmann::ordered_json& result) const;
+    /// Records as a table for people, below the heads of its columns where there are any.
+    template <class Record, class Records>
+    void table(const base::Fields<Record>& fields, const Records& records) const
+    {
+        const std::string heads = fields.heads();
+        if (const std::size_t last = heads.find_last_not_of(' '); last != std::string::npos) {
+            say(heads.substr(0, last + 1));
+        }
+        for (const Record& record : records) {
+            say(fields.line(record));
+        }
+    }
+    /// Records as the whole answer: a list for machines, or that table.
+    template <class Record, class Records>
+    void list(const base::Fields<Record>& fields, const Records& records) const
+    {
+        json ? answer(fields.list(records)) : table(fields, records);
+    }
     /// Says why the call ends: on standard error and, where an answer for machines was asked for and none was given, as
     /// that answer: `error`, `remedy` (what stands behind the last semicolon), `place`, `exit`. Sets the exit code.
     void fail(const base::Error& error);

@@ -9,7 +9,7 @@
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/base/filebatch.h"
-#include "core/base/standardstreams.h"
+#include "core/base/record.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/explain/oraclecheck.h"
 #include "core/engine/input/tokenwords.h"
@@ -24,7 +24,6 @@
 #include "core/engine/results/resultrows.h"
 #include "core/engine/results/results.h"
 #include "core/engine/ways/workload.h"
-#include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
 #include "views/common/run/runtexts.h"
@@ -117,11 +116,10 @@ Result<void> showRules(const Context& context, const ExplainOptions& options, co
         return {};
     }
     if (context.json) {
-        nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-        for (const engine::RuleLine& line : lines) {
-            nodes.push_back(
-                {{"node", line.name}, {"operator", line.op}, {"rule", line.rule}, {"matcher", line.matcher}});
-        }
+        const nlohmann::ordered_json nodes =
+            base::listOf(lines, [&](const engine::RuleLine& line) -> nlohmann::ordered_json {
+                return {{"node", line.name}, {"operator", line.op}, {"rule", line.rule}, {"matcher", line.matcher}};
+            });
         context.answer(
             {{"composite", composite.name}, {"reason", composite.reason}, {"nodes", nodes}, {"warnings", unused}});
         return {};

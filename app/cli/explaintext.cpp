@@ -83,6 +83,23 @@ void saySaving(const Context& context, const engine::ExplainResult& result)
     }
 }
 
+/// "channel 17 +0.239, channel 29 +0.230": those that put the most there.
+std::string largestChannels(const engine::RegionShare& share)
+{
+    constexpr std::size_t kMost = 4;
+    std::vector<std::size_t> order(share.perChannel.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t count = std::min(kMost, order.size());
+    std::partial_sort(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+        [&](std::size_t a, std::size_t b) { return std::abs(share.perChannel[a]) > std::abs(share.perChannel[b]); });
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+        text += fmt::format("{}{} {:+.4g}", i == 0 ? "" : ", ", order[i], share.perChannel[order[i]]);
+    }
+    return text;
+}
+
 } // namespace
 
 void sayTarget(const Context& context, const engine::LoadedModel& model, const graph::Graph& graph,
@@ -129,28 +146,6 @@ void sayConditions(const Context& context, const engine::ExplainResult& result)
                                 result.asked ? "; relevance starts again there" : ""));
     }
 }
-
-namespace
-{
-
-/// "channel 17 +0.239, channel 29 +0.230": those that put the most there.
-std::string largestChannels(const engine::RegionShare& share)
-{
-    constexpr std::size_t kMost = 4;
-    std::vector<std::size_t> order(share.perChannel.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const std::size_t count = std::min(kMost, order.size());
-    std::partial_sort(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-        [&](std::size_t a, std::size_t b) { return std::abs(share.perChannel[a]) > std::abs(share.perChannel[b]); });
-    std::string text;
-    for (std::size_t i = 0; i < count; ++i) {
-        text += fmt::format("{}{} {:+.4g}", i == 0 ? "" : ", ", order[i], share.perChannel[order[i]]);
-    }
-    return text;
-}
-
-} // namespace
 
 void sayRegion(const Context& context, const engine::ExplainResult& result)
 {

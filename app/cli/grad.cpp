@@ -68,27 +68,21 @@ base::Result<void> listGradientRules(const Context& context, const engine::Loade
 {
     RETRO_TRY(const engine::LoadedModel filled, engine::withAllConstants(model));
     RETRO_TRY(const auto bound, engine::bindModel(filled, request.inputs, request.precision));
-    ordered_json all = ordered_json::array();
-    if (!context.json) {
-        context.say(fmt::format("{:<32} {:<22} {:<20} {}", "node", "operator", "rule by type", "as graph, by name"));
-    }
-    for (const NodeRules& rules : engine::gradientRules(*bound)) {
-        const graph::Node& node = bound->graph().node(rules.node);
-        if (context.json) {
-            all.push_back({{"node", node.name},
-                           {"operator", node.op},
-                           {"type", rules.type},
-                           {"on_tape", toJson(rules.onTape)},
-                           {"as_graph", toJson(rules.asGraph)},
-                           {"in_steps", rules.isInSteps}});
-        } else if (rules.passesGradient) {
-            context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, rules.type, answer(rules)));
-        } else {
-            context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, "–", rules.onTape.reason));
-        }
-    }
+    const auto nodeOf = [&](const NodeRules& one) -> const graph::Node& { return bound->graph().node(one.node); };
+    const base::Fields<NodeRules> fields{
+        {"node", [&](const NodeRules& one) { return nodeOf(one).name; }, "{:<32}", "node"},
+        {"operator", [&](const NodeRules& one) { return nodeOf(one).op; }, "{:<22}", "operator"},
+        {"type", &NodeRules::type, "{:<20}", "rule by type",
+         [](const NodeRules& one) { return one.passesGradient ? one.type : "–"; }},
+        {"on_tape", [](const NodeRules& one) { return toJson(one.onTape); }},
+        {"as_graph", [](const NodeRules& one) { return toJson(one.asGraph); }, "{}", "as graph, by name",
+         [](const NodeRules& one) { return one.passesGradient ? answer(one) : one.onTape.reason; }},
+        {"in_steps", &NodeRules::isInSteps}};
+    const std::vector<NodeRules> all = engine::gradientRules(*bound);
     if (context.json) {
-        context.answer({{"rules", all}});
+        context.answer({{"rules", fields.list(all)}});
+    } else {
+        context.table(fields, all);
     }
     return {};
 }
@@ -440,10 +434,9 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
 /// How much of the graph the gradient visits, with a reason for every operator left out.
 ordered_json criticalJson(const engine::CriticalNodes& found)
 {
-    ordered_json leftOut = ordered_json::array();
-    for (const engine::LeftOutNode& one : found.leftOut) {
-        leftOut.push_back({{"node", one.node}, {"operator", one.op}, {"reason", analysis::textOf(one.reason)}});
-    }
+    const ordered_json leftOut = base::listOf(found.leftOut, [&](const engine::LeftOutNode& one) -> ordered_json {
+        return {{"node", one.node}, {"operator", one.op}, {"reason", analysis::textOf(one.reason)}};
+    });
     return {{"operators", found.critical}, {"left_out", leftOut}};
 }
 

@@ -45,12 +45,10 @@ ordered_json shapeJson(const graph::Value& value)
     if (!value.shape) {
         return nullptr;
     }
-    ordered_json shape = ordered_json::array();
-    for (const graph::Dimension& dimension : *value.shape) {
-        shape.push_back(dimension.extent ? ordered_json(*dimension.extent)
-                                         : ordered_json(dimension.symbol.empty() ? "?" : dimension.symbol));
-    }
-    return shape;
+    return base::listOf(*value.shape, [&](const graph::Dimension& dimension) {
+        return dimension.extent ? ordered_json(*dimension.extent)
+                                : ordered_json(dimension.symbol.empty() ? "?" : dimension.symbol);
+    });
 }
 
 ordered_json valuesJson(const graph::Graph& graph, std::span<const base::ValueId> ids)

@@ -47,11 +47,7 @@ base::Result<std::uint64_t> scratchBytes(const std::string& text)
 
 ordered_json namesOf(const std::vector<lut::BufferId>& buffers)
 {
-    ordered_json names = ordered_json::array();
-    for (const lut::BufferId id : buffers) {
-        names.push_back(lut::nameOf(id));
-    }
-    return names;
+    return base::listOf(buffers, [&](const lut::BufferId id) { return lut::nameOf(id); });
 }
 
 ordered_json toJson(const lut::Schedule& schedule)
@@ -63,18 +59,17 @@ ordered_json toJson(const lut::Schedule& schedule)
             buffers.back()["shares_memory_with"] = lut::nameOf(*buffer.sharesMemoryWith);
         }
     }
-    ordered_json launches = ordered_json::array();
-    for (const lut::Launch& launch : schedule.launches) {
-        launches.push_back({{"kernel", lut::nameOf(launch.kernel)},
-                            {"variant", lut::nameOf(launch.variant)},
-                            {"stream", launch.stream},
-                            {"reads", namesOf(launch.reads)},
-                            {"writes", namesOf(launch.writes)},
-                            {"waits_for", launch.waitsFor},
-                            {"grid", {launch.gridX, launch.gridY}},
-                            {"block", launch.blockSize},
-                            {"items", launch.items}});
-    }
+    const ordered_json launches = base::listOf(schedule.launches, [&](const lut::Launch& launch) -> ordered_json {
+        return {{"kernel", lut::nameOf(launch.kernel)},
+                {"variant", lut::nameOf(launch.variant)},
+                {"stream", launch.stream},
+                {"reads", namesOf(launch.reads)},
+                {"writes", namesOf(launch.writes)},
+                {"waits_for", launch.waitsFor},
+                {"grid", {launch.gridX, launch.gridY}},
+                {"block", launch.blockSize},
+                {"items", launch.items}};
+    });
     return {{"buffers", buffers}, {"launches", launches}};
 }
 

@@ -5,11 +5,16 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 namespace retro::app
 {
 
 namespace
 {
+
+using nlohmann::ordered_json;
 
 std::string domainName(std::string_view domain) { return domain.empty() ? "ai.onnx" : std::string(domain); }
 
@@ -18,51 +23,49 @@ std::int64_t untilOf(const ops::OperatorDeclaration& declaration)
     return declaration.untilOpset > 0 ? declaration.untilOpset : (declaration.domain.empty() ? ops::kNewestOpset : 1);
 }
 
-/// What is written out while a file is read, behind the operators.
-void listFunctions(const Context& context, nlohmann::ordered_json& all)
+/// An operator, or a function that is written out while a file is read.
+struct Listed
 {
-    for (const formats::KnownFunction& function : formats::knownFunctions()) {
-        const std::string structure = fmt::format("written out: {}", function.steps);
-        if (context.json) {
-            all.push_back({{"domain", domainName(function.domain)},
-                           {"operator", function.op},
-                           {"forward", true},
-                           {"gradient", "steps"},
-                           {"structure", structure}});
-        } else {
-            context.say(fmt::format("{:<16} {:<24} {:<9} {:<8} {:<9} {}", domainName(function.domain), function.op,
-                                    "all", "yes", "steps", structure));
-        }
-    }
+    std::string domain;
+    std::string op;
+    std::optional<std::pair<std::int64_t, std::int64_t>> opsets; ///< none: all
+    ordered_json gradient;
+    std::string structure;
+};
+
+base::Fields<Listed> fields()
+{
+    return {{"domain", &Listed::domain, "{:<16}", "domain"},
+            {"operator", &Listed::op, "{:<24}", "operator"},
+            {"since_opset",
+             [](const Listed& one) { return one.opsets ? ordered_json(one.opsets->first) : base::kLeftOut; }},
+            {"until_opset",
+             [](const Listed& one) { return one.opsets ? ordered_json(one.opsets->second) : base::kLeftOut; }, "{:<9}",
+             "opsets",
+             [](const Listed& one) {
+                 return one.opsets ? fmt::format("{}–{}", one.opsets->first, one.opsets->second) : "all";
+             }},
+            {"forward", [](const Listed&) { return true; }, "{:<8}", "forward", [](const Listed&) { return "yes"; }},
+            {"gradient", &Listed::gradient, "{:<9}", "gradient",
+             [](const Listed& one) {
+                 return one.gradient.is_boolean() ? ordered_json(one.gradient.get<bool>() ? "yes" : "no")
+                                                  : one.gradient;
+             }},
+            {"structure", &Listed::structure, "{}", "relevance structure"}};
 }
 
 base::Result<void> listOperators(const Context& context)
 {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    if (!context.json) {
-        context.say(fmt::format("{:<16} {:<24} {:<9} {:<8} {:<9} {}", "domain", "operator", "opsets", "forward",
-                                "gradient", "relevance structure"));
+    std::vector<Listed> all;
+    for (const ops::OperatorDeclaration& one : ops::declarations()) {
+        all.push_back({domainName(one.domain), std::string(one.op), std::pair(one.sinceOpset, untilOf(one)),
+                       one.gradient, std::string(one.structure)});
     }
-    for (const ops::OperatorDeclaration& declaration : ops::declarations()) {
-        const std::string opsets = fmt::format("{}–{}", declaration.sinceOpset, untilOf(declaration));
-        if (context.json) {
-            all.push_back({{"domain", domainName(declaration.domain)},
-                           {"operator", declaration.op},
-                           {"since_opset", declaration.sinceOpset},
-                           {"until_opset", untilOf(declaration)},
-                           {"forward", true},
-                           {"gradient", declaration.gradient},
-                           {"structure", declaration.structure}});
-        } else {
-            context.say(fmt::format("{:<16} {:<24} {:<9} {:<8} {:<9} {}", domainName(declaration.domain),
-                                    declaration.op, opsets, "yes", declaration.gradient ? "yes" : "no",
-                                    declaration.structure));
-        }
+    for (const formats::KnownFunction& one : formats::knownFunctions()) {
+        all.push_back({domainName(one.domain), std::string(one.op), std::nullopt, "steps",
+                       fmt::format("written out: {}", one.steps)});
     }
-    listFunctions(context, all);
-    if (context.json) {
-        context.answer(all);
-    }
+    context.list(fields(), all);
     return {};
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/plan.h"
-#include "app/cli/peaktext.h"
 #include "app/cli/planfit.h"
 #include "app/cli/planningoptions.h"
 #include "app/common/guiapplication.h"
@@ -14,6 +13,7 @@
 #include "core/engine/plan/runplan.h"
 #include "core/graph/graph.h"
 #include "core/schedule/budget.h"
+#include "core/schedule/peaktensors.h"
 #include "core/schedule/planjson.h"
 #include "core/schedule/planorders.h"
 #include "core/schedule/portfolio.h"
@@ -216,34 +216,39 @@ Result<std::vector<schedule::OpValueId>> valuesNamed(const OpGraph& joint, const
 
 Result<void> listStrategies(const Context& context)
 {
-    ordered_json all = ordered_json::array();
-    all.push_back({{"name", "fast"}, {"description", "every fast planner; the cheapest plan that fits"}});
-    all.push_back({{"name", "best"}, {"description", "those, then annealing for the rest of --seconds"}});
+    using Strategy = std::pair<std::string_view, std::string_view>;
+    std::vector<Strategy> all{{"fast", "every fast planner; the cheapest plan that fits"},
+                              {"best", "those, then annealing for the rest of --seconds"}};
     for (const schedule::Planner& planner : schedule::planners()) {
-        all.push_back({{"name", planner.name}, {"description", planner.description}});
+        all.emplace_back(planner.name, planner.description);
     }
-    if (context.json) {
-        context.answer(all);
-        return {};
-    }
-    for (const ordered_json& one : all) {
-        context.say(fmt::format("{:<20} {}", one["name"].get<std::string>(), one["description"].get<std::string>()));
-    }
+    context.list(base::Fields<Strategy>{{"name", &Strategy::first, "{:<20}"}, {"description", &Strategy::second, "{}"}},
+                 all);
     return {};
+}
+
+double percentOver(double cost, double base) { return base > 0 ? 100 * (cost / base - 1) : 0; }
+
+/// What of an attempt is told, with its cost beside that of computing everything once.
+base::Fields<schedule::Attempt> attemptFields(double baseCost)
+{
+    using schedule::Attempt;
+    return {{"planner", &Attempt::planner, "{:<28}", "planner"},
+            {"order", &Attempt::order, "{:<13}", "order"},
+            {"fits", &Attempt::fits},
+            {"peak", &Attempt::peak, "{:>12}", "peak",
+             [](const Attempt& one) { return one.peak == 0 ? "–" : bytesText(one.peak); }},
+            {"cost", &Attempt::cost, "{:>9}", "cost",
+             [baseCost](const Attempt& one) {
+                 return one.fits ? fmt::format("+{:.2f} %", percentOver(one.cost, baseCost)) : "–";
+             }},
+            {"seconds", &Attempt::seconds, "{:>9.3f}", "seconds"},
+            {"refusal", &Attempt::refusal, " {}", "",
+             [](const Attempt& one) { return one.fits || !one.refusal.empty() ? one.refusal : "does not fit"; }}};
 }
 
 ordered_json resultJson(const PlanResult& result)
 {
-    ordered_json attempts = ordered_json::array();
-    for (const schedule::Attempt& one : result.attempts) {
-        attempts.push_back({{"planner", one.planner},
-                            {"order", one.order},
-                            {"fits", one.fits},
-                            {"peak", one.peak},
-                            {"cost", one.cost},
-                            {"seconds", one.seconds},
-                            {"refusal", one.refusal}});
-    }
     return {{"status", schedule::nameOf(result.status)},
             {"reason", result.reason},
             {"planner", result.planner},
@@ -259,7 +264,7 @@ ordered_json resultJson(const PlanResult& result)
             {"lower_bound", result.lowerBound},
             {"gap", result.plan ? ordered_json(result.gap()) : ordered_json()},
             {"seconds", result.seconds},
-            {"attempts", attempts}};
+            {"attempts", attemptFields(result.baseCost).list(result.attempts)}};
 }
 
 ordered_json decisionsJson(const std::vector<schedule::Decision>& decisions)
@@ -271,8 +276,6 @@ ordered_json decisionsJson(const std::vector<schedule::Decision>& decisions)
     }
     return json;
 }
-
-double percentOver(double cost, double base) { return base > 0 ? 100 * (cost / base - 1) : 0; }
 
 void sayResult(const Context& context, const PlanResult& result)
 {
@@ -293,23 +296,10 @@ void sayResult(const Context& context, const PlanResult& result)
     }
 }
 
-void sayAttempts(const Context& context, const PlanResult& result)
-{
-    context.say(fmt::format("{:<28} {:<13} {:>12} {:>9} {:>9}", "planner", "order", "peak", "cost", "seconds"));
-    for (const schedule::Attempt& one : result.attempts) {
-        const std::string cost = one.fits ? fmt::format("+{:.2f} %", percentOver(one.cost, result.baseCost)) : "–";
-        context.say(fmt::format("{:<28} {:<13} {:>12} {:>9} {:>9.3f}  {}", one.planner, one.order,
-                                one.peak == 0 ? "–" : bytesText(one.peak), cost, one.seconds,
-                                one.fits              ? ""
-                                : one.refusal.empty() ? "does not fit"
-                                                      : one.refusal));
-    }
-}
-
 /// Which order and blocks, and what is computed again.
 void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& result)
 {
-    sayAttempts(context, result);
+    context.table(attemptFields(result.baseCost), result.attempts);
     if (!result.plan) {
         return;
     }
@@ -477,7 +467,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
         json["budget_for_results"] = budget.forResults;
         addBands(json, bands);
         if (result.plan) {
-            json["peak_tensors"] = peakTensorsJson(
+            json["peak_tensors"] = schedule::peakTensorsJson(
                 schedule::peakTensors(joint.graph, *result.plan, schedule::simulate(joint.graph, *result.plan)));
         }
         context.answer(json);
@@ -513,11 +503,7 @@ Result<void> runPlan(Context& context, const PlanOptions& options)
 
 ordered_json namesOf(const OpGraph& joint, const std::vector<schedule::OpValueId>& ids)
 {
-    ordered_json names = ordered_json::array();
-    for (const schedule::OpValueId id : ids) {
-        names.push_back(joint.value(id).name);
-    }
-    return names;
+    return base::listOf(ids, [&](const schedule::OpValueId id) { return joint.value(id).name; });
 }
 
 ordered_json errorJson(const schedule::Simulation& run)
@@ -592,7 +578,7 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
             simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget);
         json["hash"] = isOfAnother ? "differs" : "same";
         addBands(json, bands);
-        json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(joint.graph, plan, run));
+        json["peak_tensors"] = schedule::peakTensorsJson(schedule::peakTensors(joint.graph, plan, run));
         context.answer(json);
     } else {
         if (isOfAnother) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planruntext.h"
 
-#include "app/cli/peaktext.h"
 #include "app/cli/planningoptions.h"
 #include "core/runtime/profile.h"
+#include "core/schedule/peaktensors.h"
 
 #include <fmt/format.h>
 
@@ -67,7 +67,8 @@ ordered_json planRunJson(const runtime::JointProgram& program, const engine::Cho
                         {"flops", profile.measuredFlops},        {"seconds", run.seconds},
                         {"compute_seconds", run.computeSeconds}, {"stalls", run.stalls},
                         {"tensors_peak", run.tensorsPeak}};
-    json["peak_tensors"] = peakTensorsJson(schedule::peakTensors(program.graph(), chosen.plan, run.predicted));
+    json["peak_tensors"] =
+        schedule::peakTensorsJson(schedule::peakTensors(program.graph(), chosen.plan, run.predicted));
     ordered_json steps = ordered_json::array();
     for (std::size_t i = 0; i < std::min(rows, run.steps.size()); ++i) {
         const StepRecord& row = run.steps[i];

@@ -43,17 +43,8 @@ void sayChoices(const Context& context, const trace::Profile& profile)
 
 void sayProfile(const Context& context, const graph::Graph& graph, const trace::Profile& profile, std::size_t most)
 {
-    context.say(fmt::format("{:<32} {:<18} {:>10} {:>10} {:>10} {:>12} {:>11} {:>11} {:>11}", "operator", "",
-                            "forward ms", "reverse ms", "again ms", "results", "MFLOP", "reverse", "again"));
     const std::vector<trace::NodeTotal> totals = trace::byTime(trace::nodeTotals(profile, graph.nodeCount()));
-    for (std::size_t i = 0; i < std::min(most, totals.size()); ++i) {
-        const trace::NodeTotal& one = totals[i];
-        const graph::Node& node = graph.node(one.node);
-        context.say(fmt::format("{:<32} {:<18} {:>10.3f} {:>10.3f} {:>10.3f} {:>12} {:>11.3f} {:>11.3f} {:>11.3f}",
-                                node.name, node.op, one.forwardSeconds * 1e3, one.reverseSeconds * 1e3,
-                                one.rebuildSeconds * 1e3, sizeText(one.bytes), one.flops / 1e6, one.reverseFlops / 1e6,
-                                one.rebuildFlops / 1e6));
-    }
+    context.table(trace::totalFields(graph), std::span(totals).first(std::min(most, totals.size())));
     if (most < totals.size()) {
         context.say(fmt::format("… and {} more", totals.size() - most));
     }

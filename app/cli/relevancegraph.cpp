@@ -24,10 +24,8 @@
 #include <iterator>
 #include <optional>
 #include <spawn.h>
-#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <vector>
 
 extern char** environ; // NOLINT(readability-redundant-declaration): POSIX leaves it to the user
 
@@ -297,6 +295,17 @@ ordered_json jsonOf(const std::string& file, const engine::RelevanceGraph& made,
     return answer;
 }
 
+/// "; input target says where relevance starts", and at which position of a text.
+std::string chooserText(const engine::RelevanceGraph& made, const engine::RelevanceGraphForm& form)
+{
+    if (made.chooser.empty()) {
+        return {};
+    }
+    return form.position ? fmt::format("; input {} is a word at position {} of each text (-1: the best)", made.chooser,
+                                       *form.position)
+                         : fmt::format("; input {} says where relevance starts", made.chooser);
+}
+
 } // namespace
 
 void addRelevanceGraphOptions(CLI::App& verb, RelevanceGraphOptions& options)
@@ -317,22 +326,6 @@ Result<void> checkWithoutGraph(const RelevanceGraphOptions& options)
     }
     return base::usageError("--graph-values, --max-pool and --check are about a graph; name its file by --graph-out");
 }
-
-namespace
-{
-
-/// "; input target says where relevance starts", and at which position of a text.
-std::string chooserText(const engine::RelevanceGraph& made, const engine::RelevanceGraphForm& form)
-{
-    if (made.chooser.empty()) {
-        return {};
-    }
-    return form.position ? fmt::format("; input {} is a word at position {} of each text (-1: the best)", made.chooser,
-                                       *form.position)
-                         : fmt::format("; input {} says where relevance starts", made.chooser);
-}
-
-} // namespace
 
 Result<void> writeExplainer(Context& context, const ModelOptions& model, const RelevanceGraphOptions& options,
                             const engine::LoadedModelPointer& loaded)

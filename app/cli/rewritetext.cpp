@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/rewritetext.h"
 
+#include "core/base/record.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,15 +44,13 @@ std::vector<std::string> nodesAfter(const rewrite::Rewritten& rewritten, const r
 
 ordered_json rewritesJson(const rewrite::Rewritten& rewritten)
 {
-    ordered_json list = ordered_json::array();
-    for (const rewrite::RewriteStep& step : rewritten.steps) {
-        list.push_back({{"rewrite", step.rewrite},
-                        {"name", step.name},
-                        {"what", step.text},
-                        {"before", nodesBefore(rewritten, step)},
-                        {"after", nodesAfter(rewritten, step)}});
-    }
-    return list;
+    return base::listOf(rewritten.steps, [&](const rewrite::RewriteStep& step) -> ordered_json {
+        return {{"rewrite", step.rewrite},
+                {"name", step.name},
+                {"what", step.text},
+                {"before", nodesBefore(rewritten, step)},
+                {"after", nodesAfter(rewritten, step)}};
+    });
 }
 
 void sayRewrites(const Context& context, const rewrite::Rewritten& rewritten, bool isDiff)

@@ -7,9 +7,9 @@
 #include "core/base/filebatch.h"
 #include "core/base/outputplace.h"
 #include "core/engine/explain/runforward.h"
-#include "core/engine/explain/valuepatterns.h"
 #include "core/engine/question/resolve.h"
 #include "core/engine/results/results.h"
+#include "core/graph/modulename.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>

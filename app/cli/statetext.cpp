@@ -2,6 +2,7 @@
 #include "app/cli/statetext.h"
 
 #include "core/base/jsonout.h"
+#include "core/base/record.h"
 #include "core/trace/labels.h"
 #include "core/trace/meantrelevance.h"
 #include "core/trace/why.h"
@@ -30,11 +31,7 @@ ordered_json nameOf(const trace::Run& run, NodeId node)
 
 ordered_json names(const trace::Run& run, const std::vector<NodeId>& nodes)
 {
-    ordered_json list = ordered_json::array();
-    for (const NodeId node : nodes) {
-        list.push_back(run.graph->labelOf(node));
-    }
-    return list;
+    return base::listOf(nodes, [&](const NodeId node) { return run.graph->labelOf(node); });
 }
 
 /// A tensor by its number, with shape and sum; null when there is none.
@@ -53,10 +50,8 @@ ordered_json tensorJson(const trace::Run& run, HandleId handle)
 
 ordered_json branchJson(const trace::Run& run, const trace::BranchState& branch)
 {
-    ordered_json children = ordered_json::array();
-    for (const base::PromiseId child : branch.children) {
-        children.push_back(trace::promiseText(child));
-    }
+    const ordered_json children =
+        base::listOf(branch.children, [&](const base::PromiseId child) { return trace::promiseText(child); });
     return {{"path", names(run, branch.path)},          {"arg_node", nameOf(run, branch.argNode)},
             {"argument", branch.argument.isValid()},    {"relevance", branch.relevance.isValid()},
             {"arg", tensorJson(run, branch.argument)},  {"arg_found_at", nameOf(run, branch.argumentFoundAt)},
@@ -66,20 +61,16 @@ ordered_json branchJson(const trace::Run& run, const trace::BranchState& branch)
 ordered_json promiseJson(const trace::Run& run, const trace::RunState& state, std::size_t index)
 {
     const trace::PromiseState& promise = state.promises[index];
-    ordered_json branches = ordered_json::array();
-    for (const trace::BranchState& branch : promise.branches) {
-        branches.push_back(branchJson(run, branch));
-    }
+    const ordered_json branches =
+        base::listOf(promise.branches, [&](const trace::BranchState& branch) { return branchJson(run, branch); });
     ordered_json parents = ordered_json::array();
     std::size_t pending = 0;
     for (const trace::ParentState& parent : promise.parents) {
         parents.push_back(branchText(parent.branch.promise, parent.branch.branch));
         pending += state.promises[parent.branch.promise.index()].isComplete ? 0 : 1;
     }
-    ordered_json relevance = ordered_json::array();
-    for (const HandleId handle : promise.relevance) {
-        relevance.push_back(tensorJson(run, handle));
-    }
+    const ordered_json relevance =
+        base::listOf(promise.relevance, [&](const HandleId handle) { return tensorJson(run, handle); });
     return {{"promise", index},
             {"kind", event::nameOf(promise.kind)},
             {"start", run.graph->labelOf(promise.start)},
@@ -114,10 +105,7 @@ ordered_json nodeJson(const trace::Timeline& timeline, NodeId node)
 {
     const trace::Run& run = timeline.run();
     const trace::NodeState& at = timeline.state().nodes[node.index()];
-    ordered_json inEdges = ordered_json::array();
-    for (const trace::Part& part : at.parts) {
-        inEdges.push_back(partJson(run, part));
-    }
+    const ordered_json inEdges = base::listOf(at.parts, [&](const trace::Part& part) { return partJson(run, part); });
     ordered_json relevance = ordered_json::array();
     for (std::size_t k = 0; k < at.relevance.size(); ++k) {
         relevance.push_back(tensorJson(run, at.relevance[k]));
@@ -244,13 +232,13 @@ ordered_json stateJson(const trace::Timeline& timeline)
     for (std::size_t i = 0; i < state.promises.size(); ++i) {
         promises.push_back(promiseJson(run, state, i));
     }
-    ordered_json frontier = ordered_json::array();
-    for (const trace::FrontierMember& member : state.frontier()) {
-        frontier.push_back(
-            {{"node", run.graph->labelOf(member.node)},
-             {"held_by_promise", member.heldByPromise},
-             {"bytes", member.handle.index() < run.handles.size() ? run.handles[member.handle.index()].bytes : 0}});
-    }
+    const ordered_json frontier =
+        base::listOf(state.frontier(), [&](const trace::FrontierMember& member) -> ordered_json {
+            return {
+                {"node", run.graph->labelOf(member.node)},
+                {"held_by_promise", member.heldByPromise},
+                {"bytes", member.handle.index() < run.handles.size() ? run.handles[member.handle.index()].bytes : 0}};
+        });
     ordered_json json{{"position", timeline.position()},
                       {"visit", state.visit},
                       {"mode", event::shortName(state.mode)},

@@ -28,10 +28,12 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,11 +49,7 @@ using nlohmann::ordered_json;
 
 ordered_json names(const std::vector<program::BufferId>& buffers)
 {
-    ordered_json all = ordered_json::array();
-    for (const program::BufferId buffer : buffers) {
-        all.push_back(program::nameOf(buffer));
-    }
-    return all;
+    return base::listOf(buffers, [&](const program::BufferId buffer) { return program::nameOf(buffer); });
 }
 
 std::string lineOf(const program::ListedInstruction& step)
@@ -90,24 +88,24 @@ Result<std::vector<std::string>> programLines(const trace::Run& run)
 Result<ordered_json> programJson(const trace::Run& run)
 {
     RETRO_TRY(const program::Program program, trace::programOf(run));
-    ordered_json steps = ordered_json::array();
-    for (const program::ListedInstruction& step : program::listing(program, *run.graph)) {
-        steps.push_back({{"instruction", step.index},
-                         {"section", step.isArgument ? "ARGS" : "REL"},
-                         {"opcode", program::nameOf(step.opcode)},
-                         {"node", run.graph->labelOf(step.node)},
-                         {"promise", step.promise},
-                         {"writes", names(step.made)},
-                         {"reads", names(step.read)},
-                         {"last_uses", names(step.lastUses)},
-                         {"text", step.text}});
-    }
-    ordered_json results = ordered_json::array();
-    for (const program::RelevanceResult& result : program.results) {
-        results.push_back({{"node", run.graph->labelOf(result.node)},
-                           {"output", result.output},
-                           {"buffer", program::nameOf(result.buffer)}});
-    }
+    const ordered_json steps = base::listOf(program::listing(program, *run.graph),
+                                            [&](const program::ListedInstruction& step) -> ordered_json {
+                                                return {{"instruction", step.index},
+                                                        {"section", step.isArgument ? "ARGS" : "REL"},
+                                                        {"opcode", program::nameOf(step.opcode)},
+                                                        {"node", run.graph->labelOf(step.node)},
+                                                        {"promise", step.promise},
+                                                        {"writes", names(step.made)},
+                                                        {"reads", names(step.read)},
+                                                        {"last_uses", names(step.lastUses)},
+                                                        {"text", step.text}};
+                                            });
+    const ordered_json results =
+        base::listOf(program.results, [&](const program::RelevanceResult& result) -> ordered_json {
+            return {{"node", run.graph->labelOf(result.node)},
+                    {"output", result.output},
+                    {"buffer", program::nameOf(result.buffer)}};
+        });
     return ordered_json{{"key", base::hex(program.key)},
                         {"nodes", program.nodes},
                         {"promises", program.promises},
@@ -224,40 +222,36 @@ struct TraceOptions
     std::string buffers;
 };
 
-ordered_json eventJson(const trace::Run& run, std::uint64_t step)
+/// What is said of an event, by its position.
+base::Fields<std::uint64_t> eventFields(const trace::Run& run)
 {
-    const event::Event& event = run.events[step];
-    ordered_json json{{"event", step},
-                      {"visit", event.visit},
-                      {"kind", event::nameOf(event.kind)},
-                      {"mode", event::shortName(event.mode)}};
-    if (event.node < run.graph->runNodeCount()) {
-        json["node"] = run.graph->labelOf(base::NodeId(event.node));
-    }
-    if (base::PromiseId(event.promise).isValid()) {
-        json["promise"] = event.promise;
-        json["branch"] = event.branch;
-    }
-    json["text"] = trace::describe(run, step);
-    return json;
+    using Step = std::uint64_t;
+    const auto at = [&run](Step step) -> const event::Event& { return run.events[step]; };
+    const auto ofPromise = [at](std::uint32_t event::Event::*member) {
+        return [at, member](Step step) {
+            return base::PromiseId(at(step).promise).isValid() ? ordered_json(at(step).*member) : base::kLeftOut;
+        };
+    };
+    return {{"event", std::identity(), "{:>8}"},
+            {"visit", [at](Step step) { return at(step).visit; }, "{:>6}"},
+            {"kind", [at](Step step) { return event::nameOf(at(step).kind); }},
+            {"mode", [at](Step step) { return event::shortName(at(step).mode); }, "{:<4}"},
+            {"node",
+             [at, &run](Step step) {
+                 const base::NodeId node(at(step).node);
+                 return node.index() < run.graph->runNodeCount() ? ordered_json(run.graph->labelOf(node))
+                                                                 : base::kLeftOut;
+             },
+             "{:<11}", "", [at](Step step) { return trace::eventKindWord(at(step).kind); }},
+            {"promise", ofPromise(&event::Event::promise)},
+            {"branch", ofPromise(&event::Event::branch)},
+            {"text", [&run](Step step) { return trace::describe(run, step); }, "{}"}};
 }
 
 Result<void> listEvents(const Context& context, const trace::Run& run, const TraceOptions& options)
 {
     const std::uint64_t end = std::min(options.to.value_or(run.eventCount()), run.eventCount());
-    ordered_json all = ordered_json::array();
-    for (std::uint64_t step = options.from; step < end; ++step) {
-        if (context.json) {
-            all.push_back(eventJson(run, step));
-            continue;
-        }
-        const event::Event& event = run.events[step];
-        context.say(fmt::format("{:>8} {:>6} {:<4} {:<11} {}", step, event.visit, event::shortName(event.mode),
-                                trace::eventKindWord(event.kind), trace::describe(run, step)));
-    }
-    if (context.json) {
-        context.answer(all);
-    }
+    context.list(eventFields(run), std::views::iota(std::min(options.from, end), end));
     return {};
 }
 
@@ -328,13 +322,11 @@ Result<void> explainWait(const Context& context, trace::Timeline& timeline, cons
         std::ranges::move(cut, std::back_inserter(why.lines));
     }
     if (context.json) {
-        ordered_json missing = ordered_json::array();
-        for (const trace::MissingEdge& edge : why.missing) {
-            missing.push_back(
-                {{"slot", edge.slot},
-                 {"from", edge.consumer.isValid() ? ordered_json(timeline.run().graph->labelOf(edge.consumer))
-                                                  : ordered_json(nullptr)}});
-        }
+        const ordered_json missing = base::listOf(why.missing, [&](const trace::MissingEdge& edge) -> ordered_json {
+            return {{"slot", edge.slot},
+                    {"from", edge.consumer.isValid() ? ordered_json(timeline.run().graph->labelOf(edge.consumer))
+                                                     : ordered_json(nullptr)}};
+        });
         context.answer({{"node", options.why},
                         {"position", timeline.position()},
                         {"visits", why.visits},
@@ -370,24 +362,18 @@ Result<void> showForwarding(const Context& context, const trace::Run& run, const
         return base::inputError("the run does not say how forward values were forwarded; record it with --forward",
                                 file);
     }
-    ordered_json all = ordered_json::array();
-    for (const trace::ForwardedValue& one : run.facts.forwarded) {
-        const std::string& name = run.graph->value(one.value).name;
-        if (context.json) {
-            all.push_back({{"value", name},
-                           {"form", trace::nameOf(one.form)},
-                           {"bytes", one.bytes},
-                           {"kept", one.kept},
-                           {"reason", one.reason},
-                           {"fallback", one.isFallback}});
-            continue;
-        }
-        context.say(fmt::format("{:<32} {:<9} {:>12} of {:>12} B  {}{}", name, trace::nameOf(one.form), one.kept,
-                                one.bytes, one.isFallback ? "not as asked for: " : "", one.reason));
-    }
-    if (context.json) {
-        context.answer(all);
-    }
+    using Value = trace::ForwardedValue;
+    context.list(
+        base::Fields<Value>{
+            {"value", [&](const Value& one) { return run.graph->value(one.value).name; }, "{:<32}"},
+            {"form", [](const Value& one) { return trace::nameOf(one.form); }, "{:<9}"},
+            {"bytes", &Value::bytes},
+            {"kept", &Value::kept, "{}", "",
+             [](const Value& one) { return fmt::format("{:>12} of {:>12} B ", one.kept, one.bytes); }},
+            {"reason", &Value::reason, "{}", "",
+             [](const Value& one) { return (one.isFallback ? "not as asked for: " : "") + one.reason; }},
+            {"fallback", &Value::isFallback}},
+        run.facts.forwarded);
     return {};
 }
 
@@ -487,16 +473,12 @@ Result<void> addStops(const trace::Run& run, const std::string& condition, const
 
 void sayStops(const Context& context, const trace::Run& run, const Stops& stops)
 {
-    ordered_json all = ordered_json::array();
-    for (const auto& [position, why] : stops) {
-        all.push_back({{"position", position}, {"visit", run.visitOf(position - 1)}, {"why", why}});
-        if (!context.json) {
-            context.say(fmt::format("{:>8} {:>6}  {}", position, run.visitOf(position - 1), why));
-        }
-    }
-    if (context.json) {
-        context.answer(all);
-    } else if (stops.empty()) {
+    using Stop = Stops::value_type;
+    context.list(base::Fields<Stop>{{"position", &Stop::first, "{:>8}"},
+                                    {"visit", [&](const Stop& stop) { return run.visitOf(stop.first - 1); }, "{:>6}"},
+                                    {"why", &Stop::second, " {}"}},
+                 stops);
+    if (!context.json && stops.empty()) {
         context.say("the run stops nowhere");
     }
 }

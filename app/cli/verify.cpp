@@ -2,6 +2,7 @@
 #include "core/engine/verify/verify.h"
 #include "app/cli/explaintext.h"
 #include "app/cli/gradientverbs.h"
+#include "core/base/record.h"
 #include "core/base/standardstreams.h"
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/question/resolve.h"
@@ -66,14 +67,13 @@ ordered_json toJson(const engine::LoadedModel& model, const engine::VerifyResult
             nodes.back()["note"] = one.note;
         }
     }
-    ordered_json ulps = ordered_json::array();
-    for (const engine::UlpDistance& one : result.ulps) {
-        ulps.push_back({{"value", one.value},
-                        {"node", one.node},
-                        {"ulp", one.most},
-                        {"relative", one.relative},
-                        {"overflows", one.overflows}});
-    }
+    const ordered_json ulps = base::listOf(result.ulps, [&](const engine::UlpDistance& one) -> ordered_json {
+        return {{"value", one.value},
+                {"node", one.node},
+                {"ulp", one.most},
+                {"relative", one.relative},
+                {"overflows", one.overflows}};
+    });
     return {{"target", engine::targetJson(model, result.model->graph(), result.target)},
             {"cells", result.cells},
             {"violated", result.isViolated()},

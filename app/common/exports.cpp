@@ -93,34 +93,6 @@ Result<void> write(ViewStage& stage, const ViewRequest& request, const std::file
     return view->exportTo(path);
 }
 
-} // namespace
-
-Result<void> exportView(const std::shared_ptr<const trace::Run>& run, const std::filesystem::path& path,
-                        const ViewRequest& request)
-{
-    RETRO_CHECK(findView(request.view)); // before anything is opened
-    ensureGuiApplication();
-    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
-    const ViewFile file{request, path};
-    return exportViews({run, std::make_shared<trace::Timeline>(std::move(timeline))}, {&file, 1}).front();
-}
-
-std::vector<Result<void>> exportViews(const views::RunHandle& run, std::span<const ViewFile> files)
-{
-    ensureGuiApplication();
-    const ThemeGuard guard;
-    ViewStage stage;
-    stage.model.setRun(run);
-    std::vector<Result<void>> results;
-    for (const ViewFile& file : files) {
-        results.push_back(write(stage, file.request, file.path));
-    }
-    return results;
-}
-
-namespace
-{
-
 using base::Result;
 using views::ActionSpec;
 using RunPointer = std::shared_ptr<const trace::Run>;
@@ -277,6 +249,29 @@ constexpr std::array kExports{
 };
 
 } // namespace
+
+Result<void> exportView(const std::shared_ptr<const trace::Run>& run, const std::filesystem::path& path,
+                        const ViewRequest& request)
+{
+    RETRO_CHECK(findView(request.view)); // before anything is opened
+    ensureGuiApplication();
+    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    const ViewFile file{request, path};
+    return exportViews({run, std::make_shared<trace::Timeline>(std::move(timeline))}, {&file, 1}).front();
+}
+
+std::vector<Result<void>> exportViews(const views::RunHandle& run, std::span<const ViewFile> files)
+{
+    ensureGuiApplication();
+    const ThemeGuard guard;
+    ViewStage stage;
+    stage.model.setRun(run);
+    std::vector<Result<void>> results;
+    for (const ViewFile& file : files) {
+        results.push_back(write(stage, file.request, file.path));
+    }
+    return results;
+}
 
 std::string titleOfKind(std::string_view ending)
 {

@@ -5,7 +5,6 @@
 #include <QtGlobal>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 namespace retro::app

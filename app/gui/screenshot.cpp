@@ -20,8 +20,6 @@
 #include <QDockWidget>
 #include <QTimer>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace retro::app

@@ -163,6 +163,13 @@ Result<std::uint32_t> countOf(const char* what, std::int64_t count)
     return static_cast<std::uint32_t>(std::max<std::int64_t>(count, 0));
 }
 
+/// Arrays of another name are not unpacked.
+std::optional<std::string> isOfTraining(const std::string& name, const tensor::NpyHeader& /*header*/)
+{
+    const bool takesPart = name == "x" || name == "y" || name == "x_test" || name == "y_test";
+    return takesPart ? std::nullopt : std::optional(std::string());
+}
+
 } // namespace
 
 Result<engine::LutLayerPlan> parseLayer(const std::string& text)
@@ -195,18 +202,6 @@ Result<engine::LutLayerPlan> parseLayer(const std::string& text)
     plan.codeBits = numbers.size() == 3 ? numbers[2] : 0;
     return plan;
 }
-
-namespace
-{
-
-/// Arrays of another name are not unpacked.
-std::optional<std::string> isOfTraining(const std::string& name, const tensor::NpyHeader& /*header*/)
-{
-    const bool takesPart = name == "x" || name == "y" || name == "x_test" || name == "y_test";
-    return takesPart ? std::nullopt : std::optional(std::string());
-}
-
-} // namespace
 
 Result<TrainData> readTrainData(const std::filesystem::path& path)
 {

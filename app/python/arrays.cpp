@@ -3,8 +3,6 @@
 
 #include "app/python/errors.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>

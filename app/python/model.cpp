@@ -6,7 +6,6 @@
 #include "core/base/editdistance.h"
 #include "core/base/inputfiles.h"
 #include "core/base/jsonout.h"
-#include "core/engine/explain/explain.h"
 #include "core/engine/explain/runforward.h"
 #include "core/engine/explain/valuepatterns.h"
 #include "core/engine/input/fittedinput.h"
@@ -23,7 +22,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -36,7 +34,6 @@
 #include <set>
 #include <span>
 #include <stop_token>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -205,6 +202,38 @@ bool canBeRecorded(Question question)
     return engine::checkTogether(engine::asksOf(question)).ok();
 }
 
+/// Every input has data. Errors: Usage (those that have none).
+void expectAll(const std::vector<tensor::Tensor>& inputs, const engine::LoadedModel& model)
+{
+    std::vector<std::string> names;
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        names.push_back(model.graph()->value(model.graph()->inputs()[i]).name);
+        if (!inputs[i].isValid()) {
+            missing.push_back(names.back());
+        }
+    }
+    if (!missing.empty()) {
+        throw Refused(base::usageError(
+            fmt::format("the model also wants {}; its inputs are {}", fmt::join(missing, ", "), fmt::join(names, ", ")),
+            model.name));
+    }
+}
+
+/// The files among what is given, as --input names them.
+std::vector<std::string> filesAmong(const nb::list& given, const engine::LoadedModel& model)
+{
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < model.graph()->inputs().size(); ++i) {
+        const nb::handle one = given[i];
+        if (nb::isinstance<nb::str>(one)) {
+            files.push_back(fmt::format("{}={}", model.graph()->value(model.graph()->inputs()[i]).name,
+                                        nb::cast<std::string>(one)));
+        }
+    }
+    return files;
+}
+
 } // namespace
 
 std::shared_ptr<Model> Model::load(const std::string& path, const Options& options)
@@ -318,43 +347,6 @@ nb::object Model::picture(const AnyArray& pixels) const
     }
     throw Refused(std::move(refused));
 }
-
-namespace
-{
-
-/// Every input has data. Errors: Usage (those that have none).
-void expectAll(const std::vector<tensor::Tensor>& inputs, const engine::LoadedModel& model)
-{
-    std::vector<std::string> names;
-    std::vector<std::string> missing;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        names.push_back(model.graph()->value(model.graph()->inputs()[i]).name);
-        if (!inputs[i].isValid()) {
-            missing.push_back(names.back());
-        }
-    }
-    if (!missing.empty()) {
-        throw Refused(base::usageError(
-            fmt::format("the model also wants {}; its inputs are {}", fmt::join(missing, ", "), fmt::join(names, ", ")),
-            model.name));
-    }
-}
-
-/// The files among what is given, as --input names them.
-std::vector<std::string> filesAmong(const nb::list& given, const engine::LoadedModel& model)
-{
-    std::vector<std::string> files;
-    for (std::size_t i = 0; i < model.graph()->inputs().size(); ++i) {
-        const nb::handle one = given[i];
-        if (nb::isinstance<nb::str>(one)) {
-            files.push_back(fmt::format("{}={}", model.graph()->value(model.graph()->inputs()[i]).name,
-                                        nb::cast<std::string>(one)));
-        }
-    }
-    return files;
-}
-
-} // namespace
 
 std::vector<tensor::Tensor> Model::inputsOf(const nb::list& given, bool copies, const Question& question,
                                             const engine::LoadedModel& model) const

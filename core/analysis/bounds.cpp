@@ -2,7 +2,6 @@
 #include "core/analysis/bounds.h"
 
 #include "core/analysis/maxflow.h"
-#include "core/analysis/opgraph.h"
 
 #include <algorithm>
 #include <functional>

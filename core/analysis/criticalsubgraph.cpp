@@ -284,6 +284,29 @@ struct Cones
     }
 };
 
+FlowOperator operatorOf(const graph::Node& node, graph::NodeId id,
+                        const std::function<bool(graph::NodeId, std::size_t)>& passes)
+{
+    FlowOperator op;
+    op.id = static_cast<std::uint32_t>(id.index());
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot].isValid()) {
+            op.inputs.push_back(node.inputs[slot].value);
+            op.passes.push_back(passes(id, slot) ? 1 : 0);
+        }
+    }
+    for (const graph::ValueId output : node.outputs) {
+        if (output.isValid()) {
+            op.outputs.push_back(output.value);
+        }
+    }
+    op.isStop = std::ranges::find(op.passes, 1) == op.passes.end();
+    return op;
+}
+
+/// Tokens carry the relevance of their embedding.
+bool carries(const OpValue& value) { return value.isDifferentiable || value.relevanceBytes > 0; }
+
 } // namespace
 
 std::string_view textOf(LeftOut reason)
@@ -341,31 +364,6 @@ CriticalSubgraph criticalSubgraph(const Flow& flow, std::span<const FlowName> ou
     return found;
 }
 
-namespace
-{
-
-FlowOperator operatorOf(const graph::Node& node, graph::NodeId id,
-                        const std::function<bool(graph::NodeId, std::size_t)>& passes)
-{
-    FlowOperator op;
-    op.id = static_cast<std::uint32_t>(id.index());
-    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-        if (node.inputs[slot].isValid()) {
-            op.inputs.push_back(node.inputs[slot].value);
-            op.passes.push_back(passes(id, slot) ? 1 : 0);
-        }
-    }
-    for (const graph::ValueId output : node.outputs) {
-        if (output.isValid()) {
-            op.outputs.push_back(output.value);
-        }
-    }
-    op.isStop = std::ranges::find(op.passes, 1) == op.passes.end();
-    return op;
-}
-
-} // namespace
-
 Flow flowOf(const graph::Graph& graph, const std::function<bool(graph::NodeId, std::size_t)>& passes)
 {
     Flow flow;
@@ -375,14 +373,6 @@ Flow flowOf(const graph::Graph& graph, const std::function<bool(graph::NodeId, s
     }
     return flow;
 }
-
-namespace
-{
-
-/// Tokens carry the relevance of their embedding.
-bool carries(const OpValue& value) { return value.isDifferentiable || value.relevanceBytes > 0; }
-
-} // namespace
 
 Flow flowOf(const OpGraph& graph)
 {

@@ -2,12 +2,10 @@
 #include "core/analysis/orders.h"
 
 #include "core/analysis/frontier.h"
-#include "core/analysis/opgraph.h"
 
 #include <algorithm>
 #include <numeric>
 #include <queue>
-#include <stop_token>
 #include <tuple>
 #include <unordered_set>
 #include <utility>

@@ -44,6 +44,21 @@ OpId latestProducer(const OpGraph& graph, OpId id, const std::vector<double>& fi
     return latest;
 }
 
+using base::Result;
+
+JointReport reportOf(const OpGraph& joint)
+{
+    JointReport report;
+    report.operators = joint.size();
+    report.storeAllPeak = storeAllPeak(joint);
+    report.cost = costOfAll(joint);
+    report.largest = largestOperator(joint, false);
+    report.floor = memoryFloor(joint);
+    report.largestAt = joint.op(report.largest.at).name;
+    report.floorAt = joint.op(report.floor.at).name;
+    return report;
+}
+
 } // namespace
 
 GraphCost graphCost(const OpGraph& graph, const Machine& machine)
@@ -70,26 +85,6 @@ GraphCost graphCost(const OpGraph& graph, const Machine& machine)
     std::reverse(result.criticalPath.begin(), result.criticalPath.end());
     return result;
 }
-
-namespace
-{
-
-using base::Result;
-
-JointReport reportOf(const OpGraph& joint)
-{
-    JointReport report;
-    report.operators = joint.size();
-    report.storeAllPeak = storeAllPeak(joint);
-    report.cost = costOfAll(joint);
-    report.largest = largestOperator(joint, false);
-    report.floor = memoryFloor(joint);
-    report.largestAt = joint.op(report.largest.at).name;
-    report.floorAt = joint.op(report.floor.at).name;
-    return report;
-}
-
-} // namespace
 
 std::uint64_t storeAllPeak(const OpGraph& joint)
 {

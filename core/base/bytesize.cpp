@@ -85,6 +85,19 @@ std::optional<std::uint64_t> wholeBytes(std::string_view text)
     return isWhole && bytes <= std::numeric_limits<std::int64_t>::max() ? std::optional(bytes) : std::nullopt;
 }
 
+constexpr std::array kDecimalUnits{"B", "kB", "MB", "GB", "TB", "PB"};
+
+std::string inUnits(std::uint64_t bytes, double base, std::span<const char* const> units, int decimals)
+{
+    double size = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (size >= base && unit + 1 < units.size()) {
+        size /= base;
+        ++unit;
+    }
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", size, decimals, units[unit]);
+}
+
 } // namespace
 
 Result<std::uint64_t> parseBytes(std::string_view text)
@@ -128,24 +141,6 @@ Result<std::uint64_t> parseBytesOrShare(std::string_view text, std::uint64_t who
     }
     return static_cast<std::uint64_t>(bytes);
 }
-
-namespace
-{
-
-constexpr std::array kDecimalUnits{"B", "kB", "MB", "GB", "TB", "PB"};
-
-std::string inUnits(std::uint64_t bytes, double base, std::span<const char* const> units, int decimals)
-{
-    double size = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    while (size >= base && unit + 1 < units.size()) {
-        size /= base;
-        ++unit;
-    }
-    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", size, decimals, units[unit]);
-}
-
-} // namespace
 
 std::string bytesText(std::uint64_t bytes) { return inUnits(bytes, 1000, kDecimalUnits, 1); }
 

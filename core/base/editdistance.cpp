@@ -5,7 +5,6 @@
 #include <iterator>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 namespace retro::base
 {

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <sys/stat.h>
-#include <vector>
 
 namespace retro::base
 {

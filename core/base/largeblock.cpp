@@ -9,7 +9,6 @@
 #include "core/base/sanitized.h"
 
 #include <cstdlib>
-#include <new>
 
 namespace retro::base
 {

@@ -5,7 +5,6 @@
 #include "core/diagnosis/matching.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/record.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/diagnosis/population.h"
 
@@ -53,11 +54,9 @@ ordered_json findingJson(const Finding& finding)
     for (const auto& [name, number] : finding.numbers) {
         numbers[name] = number;
     }
-    ordered_json evidence = ordered_json::array();
-    for (const Evidence& one : finding.evidence) {
-        evidence.push_back(
-            {{finding.place.kind == PlaceKind::Node ? "node" : "value", one.name}, {"index", one.index}});
-    }
+    const ordered_json evidence = base::listOf(finding.evidence, [&](const Evidence& one) -> ordered_json {
+        return {{finding.place.kind == PlaceKind::Node ? "node" : "value", one.name}, {"index", one.index}};
+    });
     const bool isValue = finding.place.kind == PlaceKind::Value || finding.place.kind == PlaceKind::Input;
     const ordered_json name = finding.place.name;
     return {
@@ -111,14 +110,13 @@ ordered_json folderJson(const Population& folder)
                            {"confidence", inputs > 0 ? confidence / static_cast<double>(inputs) : 0},
                            {"answers", answers}});
     }
-    ordered_json ways = ordered_json::array();
-    for (const Answers& way : folder.otherwise) {
-        ways.push_back({{"words", way.words},
-                        {"option", way.option},
-                        {"inputs", way.best.size()},
-                        {"right", folder.hasTruth() ? ordered_json(way.right(folder.truth)) : ordered_json(nullptr)},
-                        {"confidence", way.meanConfidence()}});
-    }
+    const ordered_json ways = base::listOf(folder.otherwise, [&](const Answers& way) -> ordered_json {
+        return {{"words", way.words},
+                {"option", way.option},
+                {"inputs", way.best.size()},
+                {"right", folder.hasTruth() ? ordered_json(way.right(folder.truth)) : ordered_json(nullptr)},
+                {"confidence", way.meanConfidence()}};
+    });
     return {{"inputs", folder.files.size()},
             {"right", folder.hasTruth() ? ordered_json(folder.asGiven.right(folder.truth)) : ordered_json(nullptr)},
             {"confidence", folder.asGiven.meanConfidence()},
@@ -131,23 +129,16 @@ ordered_json folderJson(const Population& folder)
 
 ordered_json findingsJson(const std::vector<Finding>& findings)
 {
-    ordered_json all = ordered_json::array();
-    for (const Finding& finding : findings) {
-        all.push_back(findingJson(finding));
-    }
-    return all;
+    return base::listOf(findings, [&](const Finding& finding) { return findingJson(finding); });
 }
 
 ordered_json jsonOf(const Diagnosis& diagnosis)
 {
-    ordered_json head = ordered_json::array();
-    for (const HeadFact& fact : diagnosis.head) {
-        head.push_back({{"id", fact.id}, {"text", fact.text}, {"number", fact.number}, {"unusual", fact.isUnusual}});
-    }
-    ordered_json checks = ordered_json::array();
-    for (const CheckRecord& record : diagnosis.checks) {
-        checks.push_back(recordJson(record));
-    }
+    const ordered_json head = base::listOf(diagnosis.head, [&](const HeadFact& fact) -> ordered_json {
+        return {{"id", fact.id}, {"text", fact.text}, {"number", fact.number}, {"unusual", fact.isUnusual}};
+    });
+    const ordered_json checks =
+        base::listOf(diagnosis.checks, [&](const CheckRecord& record) { return recordJson(record); });
     return {{"format", "retrograde-diagnosis/1"},
             {"model", diagnosis.model},
             {"run", diagnosis.run.empty() ? ordered_json(nullptr) : ordered_json(diagnosis.run)},

@@ -4,7 +4,6 @@
 #include "core/diagnosis/facts.h"
 
 #include <span>
-#include <vector>
 
 namespace retro::diagnosis
 {

@@ -3,7 +3,6 @@
 
 #include "core/diagnosis/facts.h"
 
-#include <cstdint>
 #include <optional>
 
 namespace retro::diagnosis

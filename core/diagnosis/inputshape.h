@@ -4,7 +4,6 @@
 #include "core/diagnosis/facts.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 
 #include "core/diagnosis/modelfacts.h"
 
-#include <memory>
 #include <vector>
 
 namespace retro::diagnosis

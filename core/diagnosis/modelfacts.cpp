@@ -77,21 +77,6 @@ ValueId operandOf(const Node& node, std::size_t slot)
     return slot < node.inputs.size() ? node.inputs[slot] : ValueId();
 }
 
-} // namespace
-
-Tensor ModelFacts::constantOperand(const Node& node, std::size_t slot) const
-{
-    const ValueId held = heldBy(*m_graph, operandOf(node, slot));
-    if (!held.isValid()) {
-        return {};
-    }
-    const graph::Value& value = m_graph->value(held);
-    return value.kind == graph::ValueKind::Constant ? value.constant : *tensorAttribute(m_graph->node(value.producer));
-}
-
-namespace
-{
-
 /// The DequantizeLinear or Transpose that makes an operand; null where none does.
 const Node* makerOfWeight(const Graph& graph, ValueId operand)
 {
@@ -144,7 +129,35 @@ Tensor dequantised(const Tensor& levels, const Tensor& scale, const Tensor& zero
     return std::move(buffer).freeze();
 }
 
+/// What the definition calls an operand; empty where it says nothing.
+std::string declaredName(const Node& node, std::size_t slot)
+{
+    const ops::OperatorSchema* schema = ops::schemaOf(node.domain, node.op, node.opset);
+    if (schema == nullptr) {
+        return {};
+    }
+    std::string name;
+    std::istringstream words{std::string(schema->operands)};
+    for (std::size_t i = 0; i <= slot && words >> name; ++i) {
+    }
+    name = words ? name : "";
+    while (!name.empty() && std::string_view("?+*").find(name.back()) != std::string_view::npos) {
+        name.pop_back();
+    }
+    return name;
+}
+
 } // namespace
+
+Tensor ModelFacts::constantOperand(const Node& node, std::size_t slot) const
+{
+    const ValueId held = heldBy(*m_graph, operandOf(node, slot));
+    if (!held.isValid()) {
+        return {};
+    }
+    const graph::Value& value = m_graph->value(held);
+    return value.kind == graph::ValueKind::Constant ? value.constant : *tensorAttribute(m_graph->node(value.producer));
+}
 
 Tensor ModelFacts::weightOperand(const Node& node, std::size_t slot) const
 {
@@ -185,29 +198,6 @@ std::string ModelFacts::constantName(const Node& node, std::size_t slot) const
     const ValueId held = heldBy(*m_graph, operandOf(node, slot));
     return held.isValid() ? m_graph->value(held).name : std::string();
 }
-
-namespace
-{
-
-/// What the definition calls an operand; empty where it says nothing.
-std::string declaredName(const Node& node, std::size_t slot)
-{
-    const ops::OperatorSchema* schema = ops::schemaOf(node.domain, node.op, node.opset);
-    if (schema == nullptr) {
-        return {};
-    }
-    std::string name;
-    std::istringstream words{std::string(schema->operands)};
-    for (std::size_t i = 0; i <= slot && words >> name; ++i) {
-    }
-    name = words ? name : "";
-    while (!name.empty() && std::string_view("?+*").find(name.back()) != std::string_view::npos) {
-        name.pop_back();
-    }
-    return name;
-}
-
-} // namespace
 
 std::string roleOf(const Node& node, std::size_t slot)
 {

@@ -185,6 +185,133 @@ void addBlocks(const Tensor& tensor, Statistics& all, Sums& sums)
     }
 }
 
+/// Numbers whose squares are added as float32 before they are added as float64.
+constexpr std::int64_t kRunOfSquares = 128;
+/// Between these float32 squares and their sums are exact enough; outside they are added again as float64.
+constexpr float kLeastSafeSquares = 1e-24F;
+constexpr float kLargestSafeSquares = 1e36F;
+
+double squaresInDouble(const float* x, std::int64_t count)
+{
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    }
+    return sum;
+}
+
+/// Σx² of `count` numbers.
+double squaresOf(const float* x, std::int64_t count)
+{
+    double sum = 0;
+    std::int64_t begin = 0;
+    for (; begin + kRunOfSquares <= count; begin += kRunOfSquares) {
+        std::array<float, 2 * kLanes> lanes{};
+        for (std::int64_t i = begin; i < begin + kRunOfSquares; i += 2 * kLanes) {
+            for (std::size_t lane = 0; lane < 2 * kLanes; ++lane) {
+                const float one = x[i + static_cast<std::int64_t>(lane)];
+                lanes[lane] += one * one;
+            }
+        }
+        const float squares = std::accumulate(lanes.begin(), lanes.end(), 0.0F);
+        const bool isSafe = squares > kLeastSafeSquares && squares < kLargestSafeSquares;
+        sum += isSafe ? static_cast<double>(squares) : squaresInDouble(x + begin, kRunOfSquares);
+    }
+    return sum + squaresInDouble(x + begin, count - begin);
+}
+
+/// So many numbers are worth a thread of their own.
+constexpr std::int64_t kWorthAThread = 65536;
+
+/// Σx² per index along an axis of a row-major tensor of float32. Each sum is made by one thread, in one order.
+std::vector<double> squaresAlong(const Tensor& tensor, std::size_t axis)
+{
+    const AxisSizes sizes = axisSizes(tensor.shape(), axis);
+    std::vector<double> sums(static_cast<std::size_t>(sizes.extent));
+    const float* const numbers = tensor.span<float>().data();
+    const std::int64_t outer = tensor.size() / (sizes.extent * sizes.inner);
+    const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (outer * sizes.inner));
+    ops::parallelFor(sizes.extent, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t o = 0; o < outer; ++o) {
+            const float* const row = numbers + o * sizes.extent * sizes.inner;
+            for (std::int64_t i = begin; i < end && sizes.inner > 1; ++i) {
+                sums[static_cast<std::size_t>(i)] += squaresOf(row + i * sizes.inner, sizes.inner);
+            }
+            for (std::int64_t i = begin; i < end && sizes.inner == 1; ++i) { // along the last axis
+                sums[static_cast<std::size_t>(i)] += static_cast<double>(row[i]) * static_cast<double>(row[i]);
+            }
+        }
+    });
+    return sums;
+}
+
+/// The same of a matrix of 16 bits, whose rows are widened piece by piece.
+std::vector<double> squaresOfNarrow(const Tensor& matrix, std::size_t axis)
+{
+    const auto rows = ops::weightRows(matrix, {});
+    const std::int64_t length = rows->length();
+    std::vector<double> sums(static_cast<std::size_t>(matrix.shape()[axis]));
+    const std::int64_t across = std::max<std::int64_t>(1, matrix.shape()[1 - axis]);
+    ops::parallelFor(std::ssize(sums), std::max<std::int64_t>(1, kWorthAThread / across),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         std::vector<float> row(static_cast<std::size_t>(axis == 0 ? length : end - begin));
+                         for (std::int64_t i = begin; i < end && axis == 0; ++i) {
+                             rows->widen(i, 0, length, row.data());
+                             sums[static_cast<std::size_t>(i)] = squaresOf(row.data(), length);
+                         }
+                         for (std::int64_t i = 0; i < rows->rows() && axis == 1; ++i) {
+                             rows->widen(i, begin, end - begin, row.data());
+                             for (std::int64_t j = begin; j < end; ++j) {
+                                 const double x = row[static_cast<std::size_t>(j - begin)];
+                                 sums[static_cast<std::size_t>(j)] += x * x;
+                             }
+                         }
+                     });
+    return sums;
+}
+
+/// Adds a number to each sum.
+void addToEach(const float* at, std::vector<double>& sums)
+{
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        sums[i] += static_cast<double>(at[i]);
+    }
+}
+
+/// Adds all numbers of one run to a sum.
+double addRun(const float* at, std::int64_t count, double sum)
+{
+    std::array<double, kLanes> lanes{};
+    std::int64_t i = 0;
+    for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(at[i + static_cast<std::int64_t>(lane)]);
+        }
+    }
+    for (; i < count; ++i) {
+        sum += static_cast<double>(at[i]);
+    }
+    return std::accumulate(lanes.begin(), lanes.end(), sum);
+}
+
+/// Σx per index along the axis of the runs.
+std::vector<double> sumsInRuns(const float* at, const MemoryRuns& runs)
+{
+    std::vector<double> sums(static_cast<std::size_t>(runs.extent));
+    for (std::int64_t o = 0; o < runs.outer; ++o) {
+        if (runs.inner == 1) {
+            addToEach(at, sums);
+            at += runs.extent;
+            continue;
+        }
+        for (double& sum : sums) {
+            sum = addRun(at, runs.inner, sum);
+            at += runs.inner;
+        }
+    }
+    return sums;
+}
+
 } // namespace
 
 Statistics statisticsOf(const Tensor& tensor)
@@ -277,96 +404,6 @@ std::vector<std::int64_t> indexAt(std::int64_t position, const tensor::Shape& sh
     return index;
 }
 
-namespace
-{
-
-/// Numbers whose squares are added as float32 before they are added as float64.
-constexpr std::int64_t kRunOfSquares = 128;
-/// Between these float32 squares and their sums are exact enough; outside they are added again as float64.
-constexpr float kLeastSafeSquares = 1e-24F;
-constexpr float kLargestSafeSquares = 1e36F;
-
-double squaresInDouble(const float* x, std::int64_t count)
-{
-    double sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-        sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    }
-    return sum;
-}
-
-/// Σx² of `count` numbers.
-double squaresOf(const float* x, std::int64_t count)
-{
-    double sum = 0;
-    std::int64_t begin = 0;
-    for (; begin + kRunOfSquares <= count; begin += kRunOfSquares) {
-        std::array<float, 2 * kLanes> lanes{};
-        for (std::int64_t i = begin; i < begin + kRunOfSquares; i += 2 * kLanes) {
-            for (std::size_t lane = 0; lane < 2 * kLanes; ++lane) {
-                const float one = x[i + static_cast<std::int64_t>(lane)];
-                lanes[lane] += one * one;
-            }
-        }
-        const float squares = std::accumulate(lanes.begin(), lanes.end(), 0.0F);
-        const bool isSafe = squares > kLeastSafeSquares && squares < kLargestSafeSquares;
-        sum += isSafe ? static_cast<double>(squares) : squaresInDouble(x + begin, kRunOfSquares);
-    }
-    return sum + squaresInDouble(x + begin, count - begin);
-}
-
-/// So many numbers are worth a thread of their own.
-constexpr std::int64_t kWorthAThread = 65536;
-
-/// Σx² per index along an axis of a row-major tensor of float32. Each sum is made by one thread, in one order.
-std::vector<double> squaresAlong(const Tensor& tensor, std::size_t axis)
-{
-    const AxisSizes sizes = axisSizes(tensor.shape(), axis);
-    std::vector<double> sums(static_cast<std::size_t>(sizes.extent));
-    const float* const numbers = tensor.span<float>().data();
-    const std::int64_t outer = tensor.size() / (sizes.extent * sizes.inner);
-    const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (outer * sizes.inner));
-    ops::parallelFor(sizes.extent, grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t o = 0; o < outer; ++o) {
-            const float* const row = numbers + o * sizes.extent * sizes.inner;
-            for (std::int64_t i = begin; i < end && sizes.inner > 1; ++i) {
-                sums[static_cast<std::size_t>(i)] += squaresOf(row + i * sizes.inner, sizes.inner);
-            }
-            for (std::int64_t i = begin; i < end && sizes.inner == 1; ++i) { // along the last axis
-                sums[static_cast<std::size_t>(i)] += static_cast<double>(row[i]) * static_cast<double>(row[i]);
-            }
-        }
-    });
-    return sums;
-}
-
-/// The same of a matrix of 16 bits, whose rows are widened piece by piece.
-std::vector<double> squaresOfNarrow(const Tensor& matrix, std::size_t axis)
-{
-    const auto rows = ops::weightRows(matrix, {});
-    const std::int64_t length = rows->length();
-    std::vector<double> sums(static_cast<std::size_t>(matrix.shape()[axis]));
-    const std::int64_t across = std::max<std::int64_t>(1, matrix.shape()[1 - axis]);
-    ops::parallelFor(std::ssize(sums), std::max<std::int64_t>(1, kWorthAThread / across),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         std::vector<float> row(static_cast<std::size_t>(axis == 0 ? length : end - begin));
-                         for (std::int64_t i = begin; i < end && axis == 0; ++i) {
-                             rows->widen(i, 0, length, row.data());
-                             sums[static_cast<std::size_t>(i)] = squaresOf(row.data(), length);
-                         }
-                         for (std::int64_t i = 0; i < rows->rows() && axis == 1; ++i) {
-                             rows->widen(i, begin, end - begin, row.data());
-                             for (std::int64_t j = begin; j < end; ++j) {
-                                 const double x = row[static_cast<std::size_t>(j - begin)];
-                                 sums[static_cast<std::size_t>(j)] += x * x;
-                             }
-                         }
-                     });
-    return sums;
-}
-
-} // namespace
-
 std::vector<double> normsAlong(const Tensor& tensor, std::size_t axis)
 {
     const bool isNarrow = tensor.isValid() && axis < tensor.rank() && tensor.size() > 0 &&
@@ -422,53 +459,6 @@ std::optional<MemoryRuns> runsAlong(const Tensor& tensor, std::size_t axis)
     const bool isInnermost = tensor.isDense() && tensor.strides()[axis] == 1;
     return isInnermost ? std::optional(MemoryRuns{tensor.size() / extent, extent, 1}) : std::nullopt;
 }
-
-namespace
-{
-
-/// Adds a number to each sum.
-void addToEach(const float* at, std::vector<double>& sums)
-{
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-        sums[i] += static_cast<double>(at[i]);
-    }
-}
-
-/// Adds all numbers of one run to a sum.
-double addRun(const float* at, std::int64_t count, double sum)
-{
-    std::array<double, kLanes> lanes{};
-    std::int64_t i = 0;
-    for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            lanes[lane] += static_cast<double>(at[i + static_cast<std::int64_t>(lane)]);
-        }
-    }
-    for (; i < count; ++i) {
-        sum += static_cast<double>(at[i]);
-    }
-    return std::accumulate(lanes.begin(), lanes.end(), sum);
-}
-
-/// Σx per index along the axis of the runs.
-std::vector<double> sumsInRuns(const float* at, const MemoryRuns& runs)
-{
-    std::vector<double> sums(static_cast<std::size_t>(runs.extent));
-    for (std::int64_t o = 0; o < runs.outer; ++o) {
-        if (runs.inner == 1) {
-            addToEach(at, sums);
-            at += runs.extent;
-            continue;
-        }
-        for (double& sum : sums) {
-            sum = addRun(at, runs.inner, sum);
-            at += runs.inner;
-        }
-    }
-    return sums;
-}
-
-} // namespace
 
 std::vector<double> meansAlong(const Tensor& tensor, std::size_t axis)
 {

@@ -127,35 +127,6 @@ diagnosis::VariedPassMaker variations(const LoadedModelPointer& model, const Exp
     };
 }
 
-} // namespace
-
-diagnosis::Pass passOf(const ExplainResult& result)
-{
-    diagnosis::Pass pass;
-    takeModel(result.model, pass);
-    if (result.forward) {
-        takeForward(result.forward, pass);
-    }
-    pass.hasRelevance = !result.stoppedEarly; // at checkpoints: what lies behind them is not known
-    pass.relevance = result.relevance;
-    pass.ledger = result.ledger;
-    pass.started = result.relevanceStart;
-    pass.arrived = result.relevanceInputs;
-    pass.rules = result.rules;
-    pass.assigned = result.assigned;
-    pass.target = result.target.value;
-    pass.targetIndex = result.target.index;
-    pass.targetScore = result.target.logit;
-    pass.composite = result.composite.name;
-    pass.compositeReason = result.composite.reason;
-    pass.unused = result.unusedRules;
-    pass.isGradient = carriesGradient(result);
-    return pass;
-}
-
-namespace
-{
-
 /// The data of the inputs of a run; some may be invalid.
 std::vector<Tensor> inputsOf(const trace::Run& run)
 {
@@ -186,7 +157,70 @@ std::shared_ptr<const execute::BoundModel> boundFor(const trace::Run& run, const
     return fits ? *bound : nullptr;
 }
 
+/// Errors (Input): the graph, as it is rewritten, is not the one of the run.
+Result<void> expectGraphOf(const trace::Run& run, const LoadedModel& model)
+{
+    // A loop is written out in the graph of the run alone: what does not fit is then not bound (boundFor()).
+    const bool fits = execute::hasControlFlow(*model.graph()) ||
+                      graph::structuralHash(*model.graph()) == graph::structuralHash(*run.graph);
+    if (!fits) {
+        return base::inputError(
+            "this is not the model of the run, or the run had it rewritten in another way: give the "
+            "options of that explanation (--rewrite, --no-rewrite, --no-fold), too",
+            model.name);
+    }
+    return {};
+}
+
+/// The model in a file, rewritten as in the run; null where it is another one.
+LoadedModelPointer modelIn(const std::filesystem::path& file, const trace::Run& run, const std::stop_token& stop)
+{
+    const auto model = loadModel(file, rewrite::RewriteOptions(), stop);
+    if (!model) {
+        return nullptr;
+    }
+    const std::string digest = run.facts.modelDigest.empty() ? std::string() : fileDigest(**model);
+    if (digest != run.facts.modelDigest && !digest.empty()) {
+        return nullptr;
+    }
+    const auto fitting = withRewritesOf(run, *model, stop);
+    const bool isProved = !digest.empty(); // else its forward values have to tell
+    return fitting.ok() && (isProved || expectModelOf(run, **fitting, stop).ok()) ? *fitting : nullptr;
+}
+
+/// The checks that go along with every explanation.
+Result<diagnosis::Diagnosis> cheapDiagnosis(const Facts& facts)
+{
+    diagnosis::Options options;
+    options.isCheapAlone = true;
+    return diagnosis::diagnose(facts, options);
+}
+
 } // namespace
+
+diagnosis::Pass passOf(const ExplainResult& result)
+{
+    diagnosis::Pass pass;
+    takeModel(result.model, pass);
+    if (result.forward) {
+        takeForward(result.forward, pass);
+    }
+    pass.hasRelevance = !result.stoppedEarly; // at checkpoints: what lies behind them is not known
+    pass.relevance = result.relevance;
+    pass.ledger = result.ledger;
+    pass.started = result.relevanceStart;
+    pass.arrived = result.relevanceInputs;
+    pass.rules = result.rules;
+    pass.assigned = result.assigned;
+    pass.target = result.target.value;
+    pass.targetIndex = result.target.index;
+    pass.targetScore = result.target.logit;
+    pass.composite = result.composite.name;
+    pass.compositeReason = result.composite.reason;
+    pass.unused = result.unusedRules;
+    pass.isGradient = carriesGradient(result);
+    return pass;
+}
 
 diagnosis::Pass passOf(const std::shared_ptr<const trace::Run>& run, const LoadedModel* model,
                        const std::stop_token& stop)
@@ -278,26 +312,6 @@ std::shared_ptr<Facts> factsOf(const std::shared_ptr<const trace::Run>& run, con
     return std::make_shared<Facts>(std::move(sources));
 }
 
-namespace
-{
-
-/// Errors (Input): the graph, as it is rewritten, is not the one of the run.
-Result<void> expectGraphOf(const trace::Run& run, const LoadedModel& model)
-{
-    // A loop is written out in the graph of the run alone: what does not fit is then not bound (boundFor()).
-    const bool fits = execute::hasControlFlow(*model.graph()) ||
-                      graph::structuralHash(*model.graph()) == graph::structuralHash(*run.graph);
-    if (!fits) {
-        return base::inputError(
-            "this is not the model of the run, or the run had it rewritten in another way: give the "
-            "options of that explanation (--rewrite, --no-rewrite, --no-fold), too",
-            model.name);
-    }
-    return {};
-}
-
-} // namespace
-
 Result<void> expectModelOf(const trace::Run& run, const LoadedModel& model, const std::stop_token& stop)
 {
     RETRO_CHECK(expectGraphOf(run, model));
@@ -347,27 +361,6 @@ std::vector<std::filesystem::path> modelPlaces(const trace::RunFacts& facts, con
     return places;
 }
 
-namespace
-{
-
-/// The model in a file, rewritten as in the run; null where it is another one.
-LoadedModelPointer modelIn(const std::filesystem::path& file, const trace::Run& run, const std::stop_token& stop)
-{
-    const auto model = loadModel(file, rewrite::RewriteOptions(), stop);
-    if (!model) {
-        return nullptr;
-    }
-    const std::string digest = run.facts.modelDigest.empty() ? std::string() : fileDigest(**model);
-    if (digest != run.facts.modelDigest && !digest.empty()) {
-        return nullptr;
-    }
-    const auto fitting = withRewritesOf(run, *model, stop);
-    const bool isProved = !digest.empty(); // else its forward values have to tell
-    return fitting.ok() && (isProved || expectModelOf(run, **fitting, stop).ok()) ? *fitting : nullptr;
-}
-
-} // namespace
-
 LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path& runFile, const std::stop_token& stop)
 {
     for (const std::filesystem::path& place : modelPlaces(run.facts, runFile)) {
@@ -377,19 +370,6 @@ LoadedModelPointer modelOfRun(const trace::Run& run, const std::filesystem::path
     }
     return nullptr;
 }
-
-namespace
-{
-
-/// The checks that go along with every explanation.
-Result<diagnosis::Diagnosis> cheapDiagnosis(const Facts& facts)
-{
-    diagnosis::Options options;
-    options.isCheapAlone = true;
-    return diagnosis::diagnose(facts, options);
-}
-
-} // namespace
 
 Result<void> addDiagnosis(const LoadedModel& model, const ExplainRequest& request, ExplainResult& result,
                           const std::shared_ptr<diagnosis::ModelFacts>& weights, const std::stop_token& stop)

@@ -6,7 +6,6 @@
 #include "core/base/file.h"
 #include "core/diagnosis/imagelayout.h"
 #include "core/engine/alternatives.h"
-#include "core/engine/explain/explain.h"
 #include "core/engine/explain/target.h"
 #include "core/engine/input/pictureuse.h"
 #include "core/engine/language/languagequestion.h"
@@ -262,30 +261,6 @@ private:
     std::optional<std::int64_t> m_classes;
 };
 
-} // namespace
-
-Result<std::optional<LabelledInputs>> labelledInputs(const std::vector<std::string>& texts, const std::string& labels,
-                                                     const LoadedModel& model)
-{
-    RETRO_TRY(auto items, findBatch(texts, *model.graph()));
-    if (!items) {
-        return labels.empty()
-                   ? Result<std::optional<LabelledInputs>>(std::nullopt)
-                   : base::usageError("goes with a folder of inputs (--input FOLDER) or a list", "--labels " + labels);
-    }
-    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
-    std::optional<LabelledInputs> found{LabelledInputs{std::move(*items), {}}};
-    if (labels.empty()) {
-        found->truth = labelsOfCard(found->items, card);
-    } else {
-        RETRO_TRY(found->truth, readLabels(labels, found->items, card));
-    }
-    return found;
-}
-
-namespace
-{
-
 /// Values of the graph as the file has it, over the first `count` inputs.
 Result<void> watch(const LoadedModelPointer& model, const Question& asked, const std::vector<BatchItem>& items,
                    std::size_t count, const std::stop_token& stop, Counted& counted, Population& all)
@@ -525,6 +500,25 @@ Result<void> addMoved(const OtherWay& way, const Change& move, FolderScores& sco
 }
 
 } // namespace
+
+Result<std::optional<LabelledInputs>> labelledInputs(const std::vector<std::string>& texts, const std::string& labels,
+                                                     const LoadedModel& model)
+{
+    RETRO_TRY(auto items, findBatch(texts, *model.graph()));
+    if (!items) {
+        return labels.empty()
+                   ? Result<std::optional<LabelledInputs>>(std::nullopt)
+                   : base::usageError("goes with a folder of inputs (--input FOLDER) or a list", "--labels " + labels);
+    }
+    const formats::ModelCard* card = model.card ? &*model.card : nullptr;
+    std::optional<LabelledInputs> found{LabelledInputs{std::move(*items), {}}};
+    if (labels.empty()) {
+        found->truth = labelsOfCard(found->items, card);
+    } else {
+        RETRO_TRY(found->truth, readLabels(labels, found->items, card));
+    }
+    return found;
+}
 
 Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer& model, const Question& question,
                                                        LabelledInputs inputs, const std::stop_token& stop,

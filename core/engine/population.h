@@ -7,7 +7,6 @@
 #include "core/engine/question/question.h"
 #include "core/engine/results/batch.h"
 
-#include <filesystem>
 #include <memory>
 #include <stop_token>
 

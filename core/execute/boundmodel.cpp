@@ -8,11 +8,8 @@
 #include "core/base/memorylimit.h"
 #include "core/execute/earlyvalues.h"
 #include "core/execute/sizesonly.h"
-#include "core/execute/tokenplaces.h"
-#include "core/graph/graph.h"
 #include "core/graph/placeholder.h"
 #include "core/ops/bind/bindcheck.h"
-#include "core/ops/boundoperator.h"
 #include "core/ops/kernel/roundnumbers.h"
 #include "core/ops/linear/storedweight.h"
 #include "core/ops/lookup.h"
@@ -25,11 +22,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace retro::execute
 {
@@ -121,34 +114,6 @@ std::map<ValueId, TokenPlaces> tokensByIndices(const graph::Graph& graph,
     return all;
 }
 
-} // namespace
-
-tensor::DType dtypeOf(Precision precision)
-{
-    return precision == Precision::Float ? tensor::DType::Float32 : tensor::DType::Float64;
-}
-
-Precision insideOf(Precision precision) { return precision == Precision::Declared ? Precision::Double : precision; }
-
-std::vector<Tensor> inRun(const graph::Graph& graph, std::span<const Tensor> inputs, Precision precision)
-{
-    std::vector<Tensor> converted;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!tensor::isFloating(inputs[i].dtype())) {
-            converted.push_back(inputs[i]);
-            continue;
-        }
-        converted.push_back(inputs[i].to(dtypeOf(precision)));
-        if (precision != Precision::Double && i < graph.inputs().size()) {
-            ops::roundNumbers(converted.back(), graph.value(graph.inputs()[i]).dtype);
-        }
-    }
-    return converted;
-}
-
-namespace
-{
-
 std::string declaredText(const std::vector<graph::Dimension>& shape)
 {
     std::string text;
@@ -212,7 +177,120 @@ base::Result<void> checkInput(const graph::Value& input, const ops::TensorType& 
     return {};
 }
 
+/// No input has more; what is beyond is no size but a fault in a file.
+constexpr std::uint64_t kMaxInputBytes = static_cast<std::uint64_t>(ops::kMaxElements) * sizeof(double);
+
+/// Narrower constants of fewer bytes are widened once: copies for each reader would cost more than they take.
+constexpr std::int64_t kLeastNarrowBytes = 16 << 10;
+
+Tensor inRun(const Tensor& constant, tensor::DType floatType)
+{
+    return tensor::isFloating(constant.dtype()) ? constant.to(floatType) : constant;
+}
+
+/// Type of a constant whose data is not there, as it is declared: a model is bound to plan for it, not to run it.
+ops::TensorType typeWithoutData(const graph::Value& value, tensor::DType floatType)
+{
+    ops::TensorType type{tensor::isFloating(value.dtype) ? floatType : value.dtype, {}};
+    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
+        type.shape.push_back(dimension.extent.value_or(1));
+    }
+    return type;
+}
+
+bool staysNarrow(const Tensor& constant)
+{
+    const bool isHalf = constant.dtype() == tensor::DType::Float16 || constant.dtype() == tensor::DType::BFloat16;
+    return isHalf && constant.bytes() >= kLeastNarrowBytes;
+}
+
+// Operands of one node, by their values.
+class NodeOperands final : public ops::OperandSource
+{
+public:
+    NodeOperands(const graph::Node& node, EarlyValues& early) : m_node(node), m_early(early) {}
+
+    [[nodiscard]] base::Result<Tensor> operand(std::size_t slot) const override
+    {
+        return m_early.value(m_node.inputs[slot]);
+    }
+
+private:
+    const graph::Node& m_node;
+    EarlyValues& m_early;
+};
+
+/// Weights may be packed and turned round while a node is bound; anything else that is made is small.
+std::uint64_t allowanceFor(std::span<const Tensor> constants)
+{
+    constexpr std::uint64_t kCopies = 4;
+    std::uint64_t bytes = base::MemoryLimit::beforeRun();
+    for (const Tensor& constant : constants) {
+        bytes += constant.isValid() ? kCopies * static_cast<std::uint64_t>(constant.bytes()) : 0;
+    }
+    return bytes;
+}
+
+/// Each result alone fits into the memory that may be used; said before anything is computed.
+base::Result<void> expectMemory(const graph::Node& node, std::span<const ops::TensorType> results)
+{
+    for (const ops::TensorType& type : results) {
+        const auto bytes = tensor::checkedBytes(type.shape, type.dtype, base::MemoryLimit::bytes());
+        if (!bytes.ok()) {
+            const double wanted =
+                static_cast<double>(tensor::elementCount(type.shape)) * static_cast<double>(tensor::sizeOf(type.dtype));
+            return base::memoryError(
+                fmt::format("its result {} of {} needs {}, but {} may be used; allow more (--memory SIZE, or "
+                            "Preferences in the window), or give a smaller input",
+                            tensor::toText(type.shape), tensor::nameOf(type.dtype),
+                            base::bytesText(static_cast<std::uint64_t>(wanted)),
+                            base::bytesText(base::MemoryLimit::bytes())),
+                ops::placeOf(node));
+        }
+    }
+    return {};
+}
+
+/// Weights of 16 bits are not widened for operators that hold them as they are stored.
+Tensor constantForBinding(const BoundModel& model, const graph::Node& node, std::size_t slot)
+{
+    const Tensor& stored = model.storedConstant(node.inputs[slot]);
+    const bool isShapeEnough = stored.isValid() && staysNarrow(stored) && ops::takesStored(node, slot);
+    return isShapeEnough ? ops::shapeOnly(dtypeOf(model.precision()), stored.shape())
+                         : model.constant(node.inputs[slot]);
+}
+
+bool areKnownSizes(std::span<const ops::TensorType> types)
+{
+    return std::ranges::all_of(types, [](const ops::TensorType& type) {
+        return tensor::checkedBytes(type.shape, type.dtype, ops::kMaxKnownBytes).ok();
+    });
+}
+
 } // namespace
+
+tensor::DType dtypeOf(Precision precision)
+{
+    return precision == Precision::Float ? tensor::DType::Float32 : tensor::DType::Float64;
+}
+
+Precision insideOf(Precision precision) { return precision == Precision::Declared ? Precision::Double : precision; }
+
+std::vector<Tensor> inRun(const graph::Graph& graph, std::span<const Tensor> inputs, Precision precision)
+{
+    std::vector<Tensor> converted;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!tensor::isFloating(inputs[i].dtype())) {
+            converted.push_back(inputs[i]);
+            continue;
+        }
+        converted.push_back(inputs[i].to(dtypeOf(precision)));
+        if (precision != Precision::Double && i < graph.inputs().size()) {
+            ops::roundNumbers(converted.back(), graph.value(graph.inputs()[i]).dtype);
+        }
+    }
+    return converted;
+}
 
 base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr<const graph::Graph> graph,
                                                                  std::span<const ops::TensorType> inputTypes,
@@ -246,14 +324,6 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     return std::shared_ptr<const BoundModel>(std::move(model));
 }
 
-namespace
-{
-
-/// No input has more; what is beyond is no size but a fault in a file.
-constexpr std::uint64_t kMaxInputBytes = static_cast<std::uint64_t>(ops::kMaxElements) * sizeof(double);
-
-} // namespace
-
 base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> inputTypes)
 {
     const std::span<const ValueId> inputs = m_graph->inputs();
@@ -275,35 +345,6 @@ base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> input
     }
     return {};
 }
-
-namespace
-{
-
-/// Narrower constants of fewer bytes are widened once: copies for each reader would cost more than they take.
-constexpr std::int64_t kLeastNarrowBytes = 16 << 10;
-
-Tensor inRun(const Tensor& constant, tensor::DType floatType)
-{
-    return tensor::isFloating(constant.dtype()) ? constant.to(floatType) : constant;
-}
-
-/// Type of a constant whose data is not there, as it is declared: a model is bound to plan for it, not to run it.
-ops::TensorType typeWithoutData(const graph::Value& value, tensor::DType floatType)
-{
-    ops::TensorType type{tensor::isFloating(value.dtype) ? floatType : value.dtype, {}};
-    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
-        type.shape.push_back(dimension.extent.value_or(1));
-    }
-    return type;
-}
-
-bool staysNarrow(const Tensor& constant)
-{
-    const bool isHalf = constant.dtype() == tensor::DType::Float16 || constant.dtype() == tensor::DType::BFloat16;
-    return isHalf && constant.bytes() >= kLeastNarrowBytes;
-}
-
-} // namespace
 
 std::vector<tensor::DType> BoundModel::operandNumbers(NodeId node) const
 {
@@ -366,67 +407,6 @@ void BoundModel::takeConstants()
     }
 }
 
-namespace
-{
-
-// Operands of one node, by their values.
-class NodeOperands final : public ops::OperandSource
-{
-public:
-    NodeOperands(const graph::Node& node, EarlyValues& early) : m_node(node), m_early(early) {}
-
-    [[nodiscard]] base::Result<Tensor> operand(std::size_t slot) const override
-    {
-        return m_early.value(m_node.inputs[slot]);
-    }
-
-private:
-    const graph::Node& m_node;
-    EarlyValues& m_early;
-};
-
-/// Weights may be packed and turned round while a node is bound; anything else that is made is small.
-std::uint64_t allowanceFor(std::span<const Tensor> constants)
-{
-    constexpr std::uint64_t kCopies = 4;
-    std::uint64_t bytes = base::MemoryLimit::beforeRun();
-    for (const Tensor& constant : constants) {
-        bytes += constant.isValid() ? kCopies * static_cast<std::uint64_t>(constant.bytes()) : 0;
-    }
-    return bytes;
-}
-
-/// Each result alone fits into the memory that may be used; said before anything is computed.
-base::Result<void> expectMemory(const graph::Node& node, std::span<const ops::TensorType> results)
-{
-    for (const ops::TensorType& type : results) {
-        const auto bytes = tensor::checkedBytes(type.shape, type.dtype, base::MemoryLimit::bytes());
-        if (!bytes.ok()) {
-            const double wanted =
-                static_cast<double>(tensor::elementCount(type.shape)) * static_cast<double>(tensor::sizeOf(type.dtype));
-            return base::memoryError(
-                fmt::format("its result {} of {} needs {}, but {} may be used; allow more (--memory SIZE, or "
-                            "Preferences in the window), or give a smaller input",
-                            tensor::toText(type.shape), tensor::nameOf(type.dtype),
-                            base::bytesText(static_cast<std::uint64_t>(wanted)),
-                            base::bytesText(base::MemoryLimit::bytes())),
-                ops::placeOf(node));
-        }
-    }
-    return {};
-}
-
-/// Weights of 16 bits are not widened for operators that hold them as they are stored.
-Tensor constantForBinding(const BoundModel& model, const graph::Node& node, std::size_t slot)
-{
-    const Tensor& stored = model.storedConstant(node.inputs[slot]);
-    const bool isShapeEnough = stored.isValid() && staysNarrow(stored) && ops::takesStored(node, slot);
-    return isShapeEnough ? ops::shapeOnly(dtypeOf(model.precision()), stored.shape())
-                         : model.constant(node.inputs[slot]);
-}
-
-} // namespace
-
 base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
 {
     const graph::Node& node = m_graph->node(id);
@@ -458,18 +438,6 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
     m_operators[id.index()] = std::move(op);
     return {};
 }
-
-namespace
-{
-
-bool areKnownSizes(std::span<const ops::TensorType> types)
-{
-    return std::ranges::all_of(types, [](const ops::TensorType& type) {
-        return tensor::checkedBytes(type.shape, type.dtype, ops::kMaxKnownBytes).ok();
-    });
-}
-
-} // namespace
 
 /// Integers that are known before the run (Shape of anything, and what is computed from it) are constants for the
 /// operators that follow: Reshape wants its shape when it is bound.

@@ -2,7 +2,6 @@
 #include "core/execute/forward.h"
 
 #include "core/event/observer.h"
-#include "core/execute/boundmodel.h"
 #include "core/execute/recomputingstore.h"
 #include "core/execute/runnode.h"
 #include "core/graph/metadata.h"
@@ -17,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -425,46 +423,6 @@ void report(const Progress& progress, std::size_t done, std::size_t total)
     }
 }
 
-} // namespace
-
-Tensor ForwardResult::value(ValueId id) const
-{
-    const std::span<const ValueId> ids = saved.model().graph().outputs();
-    const auto at = std::ranges::find(ids, id);
-    return at == ids.end() ? saved.anyValue(id) : outputs[static_cast<std::size_t>(at - ids.begin())];
-}
-
-base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
-{
-    const std::span<const ValueId> ids = model.graph().inputs();
-    if (inputs.size() != ids.size()) {
-        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
-                                model.graph().name());
-    }
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const ops::TensorType& type = model.typeOf(ids[i]);
-        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
-            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
-                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
-                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
-                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
-        }
-        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
-    }
-    return {};
-}
-
-base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
-                                    SavePolicy policy, std::stop_token stop, const Progress& progress,
-                                    std::span<const ValueId> alsoKept)
-{
-    return forward(model, inputs, std::make_shared<const SavePlan>(*model, policy), std::move(stop), progress,
-                   alsoKept);
-}
-
-namespace
-{
-
 base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
                                 std::shared_ptr<const SavePlan> plan, const std::shared_ptr<ValueStore>& store,
                                 const std::stop_token& stop, const Progress& progress,
@@ -501,6 +459,41 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
 }
 
 } // namespace
+
+Tensor ForwardResult::value(ValueId id) const
+{
+    const std::span<const ValueId> ids = saved.model().graph().outputs();
+    const auto at = std::ranges::find(ids, id);
+    return at == ids.end() ? saved.anyValue(id) : outputs[static_cast<std::size_t>(at - ids.begin())];
+}
+
+base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
+{
+    const std::span<const ValueId> ids = model.graph().inputs();
+    if (inputs.size() != ids.size()) {
+        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
+                                model.graph().name());
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const ops::TensorType& type = model.typeOf(ids[i]);
+        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
+            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
+                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
+                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
+                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
+        }
+        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
+    }
+    return {};
+}
+
+base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                    SavePolicy policy, std::stop_token stop, const Progress& progress,
+                                    std::span<const ValueId> alsoKept)
+{
+    return forward(model, inputs, std::make_shared<const SavePlan>(*model, policy), std::move(stop), progress,
+                   alsoKept);
+}
 
 base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
                                     std::shared_ptr<const SavePlan> plan, std::stop_token stop,

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <set>
 #include <string_view>
 
 namespace retro::execute

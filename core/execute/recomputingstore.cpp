@@ -5,9 +5,6 @@
 #include "core/execute/runnode.h"
 #include "core/graph/reach.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace retro::execute
 {
 

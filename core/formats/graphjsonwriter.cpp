@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/jsonout.h"
+#include "core/base/record.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/graphjsonnames.h"
 
@@ -44,10 +45,7 @@ struct AttributeJson
     ordered_json operator()(const std::vector<std::int64_t>& v) const { return {{"ints", v}}; }
     ordered_json operator()(const std::vector<double>& v) const
     {
-        ordered_json list = ordered_json::array();
-        for (const double item : v) {
-            list.push_back(number(item));
-        }
+        const ordered_json list = base::listOf(v, [&](const double item) { return number(item); });
         return {{"floats", list}};
     }
     ordered_json operator()(const std::vector<std::string>& v) const { return {{"texts", v}}; }
@@ -114,11 +112,9 @@ ordered_json valueJson(const Value& value, GraphJsonData data)
 
 ordered_json namesJson(const Graph& graph, std::span<const ValueId> ids)
 {
-    ordered_json names = ordered_json::array();
-    for (const ValueId id : ids) {
-        names.push_back(id.isValid() ? ordered_json(graph.value(id).name) : ordered_json(nullptr));
-    }
-    return names;
+    return base::listOf(ids, [&](const ValueId id) {
+        return id.isValid() ? ordered_json(graph.value(id).name) : ordered_json(nullptr);
+    });
 }
 
 template <class T>

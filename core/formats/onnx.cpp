@@ -17,7 +17,6 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include <limits>
-#include <memory>
 
 namespace retro::formats
 {

@@ -16,7 +16,6 @@ namespace retro::formats
 using base::Result;
 using onnxschema::AttributeProto;
 using onnxschema::FunctionProto;
-using onnxschema::GraphProto;
 using onnxschema::NodeProto;
 
 namespace

@@ -158,6 +158,32 @@ void addGraph(H& hash, const Graph& graph, Constants constants)
     }
 }
 
+/// The digest of the graph that was asked for last: a batch asks once per input, and large models take long.
+class LastDigest
+{
+public:
+    explicit LastDigest(std::string (*make)(const Graph&)) : m_make(make) {}
+
+    std::string of(const std::shared_ptr<const Graph>& graph)
+    {
+        if (graph == nullptr) {
+            return {};
+        }
+        const std::lock_guard lock(m_mutex);
+        if (m_last.lock() != graph) {
+            m_digest = m_make(*graph);
+            m_last = graph;
+        }
+        return m_digest;
+    }
+
+private:
+    std::string (*m_make)(const Graph&);
+    std::mutex m_mutex;
+    std::weak_ptr<const Graph> m_last;
+    std::string m_digest;
+};
+
 } // namespace
 
 std::uint64_t structuralHash(const Graph& graph)
@@ -187,37 +213,6 @@ std::string stampedDigest(const Graph& graph)
     addGraph(hash, graph, Constants::Stamps);
     return hash.digest();
 }
-
-namespace
-{
-
-/// The digest of the graph that was asked for last: a batch asks once per input, and large models take long.
-class LastDigest
-{
-public:
-    explicit LastDigest(std::string (*make)(const Graph&)) : m_make(make) {}
-
-    std::string of(const std::shared_ptr<const Graph>& graph)
-    {
-        if (graph == nullptr) {
-            return {};
-        }
-        const std::lock_guard lock(m_mutex);
-        if (m_last.lock() != graph) {
-            m_digest = m_make(*graph);
-            m_last = graph;
-        }
-        return m_digest;
-    }
-
-private:
-    std::string (*m_make)(const Graph&);
-    std::mutex m_mutex;
-    std::weak_ptr<const Graph> m_last;
-    std::string m_digest;
-};
-
-} // namespace
 
 std::string contentDigest(const std::shared_ptr<const Graph>& graph)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/layout/buckets.h"
 #include "core/layout/layoutinput.h"
 
 #include <vector>

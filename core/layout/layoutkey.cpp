@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/layoutkey.h"
 
-#include "core/base/hash128.h"
-
 #include <array>
 #include <bit>
 

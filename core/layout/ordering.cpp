@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/ordering.h"
 
-#include "core/layout/elements.h"
-
 #include <limits>
 #include <vector>
 

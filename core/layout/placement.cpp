@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/placement.h"
 
-#include "core/layout/elements.h"
-
 #include <cmath>
 #include <limits>
 #include <tuple>
-#include <vector>
 
 namespace retro::layout
 {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/stamping.h"
 
-#include "core/base/hash128.h"
-#include "core/layout/layeredlayout.h"
 #include "core/layout/layout.h"
-#include "core/layout/layoutinput.h"
 #include "core/layout/layoutkey.h"
 #include "core/layout/pieces.h"
 #include "core/layout/polyline.h"

@@ -40,112 +40,6 @@ std::vector<std::uint64_t> crossingProfile(const OpGraph& graph, const std::vect
     return change;
 }
 
-} // namespace
-
-CutChain::CutChain(const OpGraph& graph, Halves halves, std::vector<std::uint32_t> ends)
-    : m_graph(graph), m_halves(std::move(halves)), m_ends(std::move(ends)), m_stageOfValue(graph.values().size(), kNone)
-{
-    std::uint32_t stage = 0;
-    for (std::uint32_t at = 0; at < m_halves.forward.size(); ++at) {
-        while (m_ends[stage] <= at) {
-            ++stage;
-        }
-        for (const OpValueId output : graph.op(m_halves.forward[at]).outputs) {
-            m_stageOfValue[output] = stage;
-        }
-    }
-    findCrossing();
-    giveGradients();
-}
-
-std::span<const OpId> CutChain::forward(std::size_t stage) const
-{
-    const std::uint32_t from = stage == 0 ? 0 : m_ends[stage - 1];
-    return std::span(m_halves.forward).subspan(from, m_ends[stage] - from);
-}
-
-std::span<const OpId> CutChain::gradient(std::size_t stage) const
-{
-    const std::size_t from = stage + 1 == size() ? 0 : m_gradientEnd[stage + 1];
-    return std::span(m_halves.gradient).subspan(from, m_gradientEnd[stage] - from);
-}
-
-void CutChain::findCrossing()
-{
-    const std::vector<std::uint32_t> last = lastForwardReads(m_graph, m_halves.forward);
-    m_crossing.resize(size());
-    m_crossingBytes.assign(size(), 0);
-    for (std::size_t stage = 0; stage < size(); ++stage) {
-        for (OpValueId id = 0; id < m_stageOfValue.size(); ++id) {
-            const bool isPlanned = m_stageOfValue[id] != kNone && !m_graph.value(id).isPinned;
-            if (isPlanned && m_stageOfValue[id] <= stage && last[id] > m_ends[stage]) {
-                m_crossing[stage].push_back(id);
-                m_crossingBytes[stage] += m_graph.value(id).bytes;
-            }
-        }
-    }
-}
-
-void CutChain::giveGradients()
-{
-    // A gradient belongs to the stage behind the last forward value that it reads; none runs before one of its order.
-    std::vector<std::uint32_t> place(m_halves.gradient.size(), 0);
-    std::vector<std::uint32_t> position(m_graph.values().size(), 0);
-    for (std::uint32_t at = 0; at < m_halves.forward.size(); ++at) {
-        for (const OpValueId output : m_graph.op(m_halves.forward[at]).outputs) {
-            position[output] = at + 1;
-        }
-    }
-    std::uint32_t latest = 0;
-    for (std::size_t at = place.size(); at-- > 0;) {
-        for (const OpValueId input : m_graph.reads(m_halves.gradient[at])) {
-            latest = std::max(latest, position[input]);
-        }
-        place[at] = std::min(latest, m_ends.back() - 1);
-    }
-    m_gradientEnd.assign(size(), 0);
-    for (std::size_t stage = 0; stage < size(); ++stage) {
-        const std::uint32_t from = stage == 0 ? 0 : m_ends[stage - 1];
-        const auto beyond =
-            std::partition_point(place.begin(), place.end(), [&](std::uint32_t at) { return at >= from; });
-        m_gradientEnd[stage] = static_cast<std::size_t>(beyond - place.begin());
-    }
-}
-
-std::vector<std::uint32_t> regularEnds(std::size_t length, std::size_t size)
-{
-    std::vector<std::uint32_t> ends;
-    for (std::size_t end = size; end < length; end += size) {
-        ends.push_back(static_cast<std::uint32_t>(end));
-    }
-    ends.push_back(static_cast<std::uint32_t>(length));
-    return ends;
-}
-
-std::vector<std::uint32_t> narrowEnds(const OpGraph& graph, const std::vector<OpId>& forward, std::size_t most)
-{
-    const std::vector<std::uint64_t> crossing = crossingProfile(graph, forward);
-    most = std::max<std::size_t>(1, most);
-    const std::size_t width = std::max<std::size_t>(1, (forward.size() + most - 1) / most);
-    std::vector<std::uint32_t> ends;
-    for (std::size_t from = 0; from + width < forward.size();) {
-        // The narrowest boundary within a quarter of the width, so that stages keep about their size.
-        const std::size_t low = from + std::max<std::size_t>(1, (3 * width + 3) / 4);
-        const std::size_t high = std::min(forward.size() - 1, from + width + width / 4);
-        std::size_t best = low;
-        for (std::size_t end = low; end <= high; ++end) {
-            best = crossing[end - 1] < crossing[best - 1] ? end : best;
-        }
-        ends.push_back(static_cast<std::uint32_t>(best));
-        from = best;
-    }
-    ends.push_back(static_cast<std::uint32_t>(forward.size()));
-    return ends;
-}
-
-namespace
-{
-
 class Replayer
 {
 public:
@@ -271,6 +165,107 @@ private:
 };
 
 } // namespace
+
+CutChain::CutChain(const OpGraph& graph, Halves halves, std::vector<std::uint32_t> ends)
+    : m_graph(graph), m_halves(std::move(halves)), m_ends(std::move(ends)), m_stageOfValue(graph.values().size(), kNone)
+{
+    std::uint32_t stage = 0;
+    for (std::uint32_t at = 0; at < m_halves.forward.size(); ++at) {
+        while (m_ends[stage] <= at) {
+            ++stage;
+        }
+        for (const OpValueId output : graph.op(m_halves.forward[at]).outputs) {
+            m_stageOfValue[output] = stage;
+        }
+    }
+    findCrossing();
+    giveGradients();
+}
+
+std::span<const OpId> CutChain::forward(std::size_t stage) const
+{
+    const std::uint32_t from = stage == 0 ? 0 : m_ends[stage - 1];
+    return std::span(m_halves.forward).subspan(from, m_ends[stage] - from);
+}
+
+std::span<const OpId> CutChain::gradient(std::size_t stage) const
+{
+    const std::size_t from = stage + 1 == size() ? 0 : m_gradientEnd[stage + 1];
+    return std::span(m_halves.gradient).subspan(from, m_gradientEnd[stage] - from);
+}
+
+void CutChain::findCrossing()
+{
+    const std::vector<std::uint32_t> last = lastForwardReads(m_graph, m_halves.forward);
+    m_crossing.resize(size());
+    m_crossingBytes.assign(size(), 0);
+    for (std::size_t stage = 0; stage < size(); ++stage) {
+        for (OpValueId id = 0; id < m_stageOfValue.size(); ++id) {
+            const bool isPlanned = m_stageOfValue[id] != kNone && !m_graph.value(id).isPinned;
+            if (isPlanned && m_stageOfValue[id] <= stage && last[id] > m_ends[stage]) {
+                m_crossing[stage].push_back(id);
+                m_crossingBytes[stage] += m_graph.value(id).bytes;
+            }
+        }
+    }
+}
+
+void CutChain::giveGradients()
+{
+    // A gradient belongs to the stage behind the last forward value that it reads; none runs before one of its order.
+    std::vector<std::uint32_t> place(m_halves.gradient.size(), 0);
+    std::vector<std::uint32_t> position(m_graph.values().size(), 0);
+    for (std::uint32_t at = 0; at < m_halves.forward.size(); ++at) {
+        for (const OpValueId output : m_graph.op(m_halves.forward[at]).outputs) {
+            position[output] = at + 1;
+        }
+    }
+    std::uint32_t latest = 0;
+    for (std::size_t at = place.size(); at-- > 0;) {
+        for (const OpValueId input : m_graph.reads(m_halves.gradient[at])) {
+            latest = std::max(latest, position[input]);
+        }
+        place[at] = std::min(latest, m_ends.back() - 1);
+    }
+    m_gradientEnd.assign(size(), 0);
+    for (std::size_t stage = 0; stage < size(); ++stage) {
+        const std::uint32_t from = stage == 0 ? 0 : m_ends[stage - 1];
+        const auto beyond =
+            std::partition_point(place.begin(), place.end(), [&](std::uint32_t at) { return at >= from; });
+        m_gradientEnd[stage] = static_cast<std::size_t>(beyond - place.begin());
+    }
+}
+
+std::vector<std::uint32_t> regularEnds(std::size_t length, std::size_t size)
+{
+    std::vector<std::uint32_t> ends;
+    for (std::size_t end = size; end < length; end += size) {
+        ends.push_back(static_cast<std::uint32_t>(end));
+    }
+    ends.push_back(static_cast<std::uint32_t>(length));
+    return ends;
+}
+
+std::vector<std::uint32_t> narrowEnds(const OpGraph& graph, const std::vector<OpId>& forward, std::size_t most)
+{
+    const std::vector<std::uint64_t> crossing = crossingProfile(graph, forward);
+    most = std::max<std::size_t>(1, most);
+    const std::size_t width = std::max<std::size_t>(1, (forward.size() + most - 1) / most);
+    std::vector<std::uint32_t> ends;
+    for (std::size_t from = 0; from + width < forward.size();) {
+        // The narrowest boundary within a quarter of the width, so that stages keep about their size.
+        const std::size_t low = from + std::max<std::size_t>(1, (3 * width + 3) / 4);
+        const std::size_t high = std::min(forward.size() - 1, from + width + width / 4);
+        std::size_t best = low;
+        for (std::size_t end = low; end <= high; ++end) {
+            best = crossing[end - 1] < crossing[best - 1] ? end : best;
+        }
+        ends.push_back(static_cast<std::uint32_t>(best));
+        from = best;
+    }
+    ends.push_back(static_cast<std::uint32_t>(forward.size()));
+    return ends;
+}
 
 std::optional<IntervalReplay> replayIntervals(const CutChain& chain, const Splitter& splitter, int states)
 {

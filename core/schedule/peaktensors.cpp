@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/peaktensors.h"
 
+#include "core/base/record.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -90,6 +92,16 @@ std::vector<PeakTensor> storeAllPeakTensors(const OpGraph& graph)
 {
     const Plan plan = planOf(graph, storeAllSequence(graph));
     return peakTensors(graph, plan, simulate(graph, plan));
+}
+
+nlohmann::ordered_json peakTensorsJson(const std::vector<PeakTensor>& tensors)
+{
+    const base::Fields<PeakTensor> fields{{"name", &PeakTensor::name},
+                                          {"bytes", &PeakTensor::bytes},
+                                          {"born", &PeakTensor::born},
+                                          {"dies", &PeakTensor::dies},
+                                          {"why", &PeakTensor::why}};
+    return fields.list(tensors);
 }
 
 } // namespace retro::schedule

@@ -3,6 +3,8 @@
 
 #include "core/schedule/simulator.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -27,5 +29,7 @@ struct PeakTensor
 [[nodiscard]] std::vector<PeakTensor> peakTensors(const OpGraph& graph, const Plan& plan, const Simulation& run);
 /// The same when nothing is computed twice, in the order of the ids.
 [[nodiscard]] std::vector<PeakTensor> storeAllPeakTensors(const OpGraph& graph);
+/// What is in memory at a peak, as answers say it: name, bytes, born, dies, why.
+[[nodiscard]] nlohmann::ordered_json peakTensorsJson(const std::vector<PeakTensor>& tensors);
 
 } // namespace retro::schedule

@@ -14,6 +14,51 @@ namespace
 /// Longest sequence that is built; more is no plan that anybody would run.
 constexpr std::size_t kMostComputations = 8'000'000;
 
+/// Position, among the gradients, of the last one that reads a value; 0 for none, else 1 + position.
+std::vector<std::size_t> lastGradients(const OpGraph& graph, const std::vector<OpId>& gradient)
+{
+    std::vector<std::size_t> last(graph.values().size(), 0);
+    for (std::size_t at = 0; at < gradient.size(); ++at) {
+        for (const OpValueId input : graph.reads(gradient[at])) {
+            last[input] = at + 1;
+        }
+    }
+    return last;
+}
+
+/// What stays held whatever a planner says.
+std::vector<bool> alwaysKept(const OpGraph& graph, const Halves& halves, std::vector<bool> isKept)
+{
+    isKept.resize(graph.values().size(), false);
+    for (OpValueId id = 0; id < isKept.size(); ++id) {
+        const OpId producer = graph.value(id).producer;
+        const bool isOnce = producer == kNone || !graph.op(producer).mayRepeat();
+        isKept[id] = isKept[id] || isOnce || graph.value(id).isPinned;
+    }
+    for (const OpId op : halves.gradient) {
+        for (const OpValueId output : graph.op(op).outputs) {
+            isKept[output] = true; // gradients are made once
+        }
+    }
+    return isKept;
+}
+
+/// The forward operators once; what stays, and what the first gradient reads, is held then.
+bool sweepForward(const OpGraph& graph, const Halves& halves, const std::vector<bool>& stays, Replay& replay)
+{
+    const bool isRight = std::ranges::all_of(halves.forward, [&](OpId op) { return replay.ensure(op); });
+    std::vector<bool> isHeld = stays;
+    if (!halves.gradient.empty()) {
+        std::ranges::for_each(graph.reads(halves.gradient.front()), [&](OpValueId input) { isHeld[input] = true; });
+    }
+    for (const OpValueId made : replay.takeMade()) {
+        if (!isHeld[made]) {
+            replay.drop(made);
+        }
+    }
+    return isRight;
+}
+
 } // namespace
 
 Replay::Replay(const OpGraph& graph)
@@ -91,56 +136,6 @@ Halves halvesOf(const OpGraph& graph, const std::vector<OpId>& base)
     }
     return halves;
 }
-
-namespace
-{
-
-/// Position, among the gradients, of the last one that reads a value; 0 for none, else 1 + position.
-std::vector<std::size_t> lastGradients(const OpGraph& graph, const std::vector<OpId>& gradient)
-{
-    std::vector<std::size_t> last(graph.values().size(), 0);
-    for (std::size_t at = 0; at < gradient.size(); ++at) {
-        for (const OpValueId input : graph.reads(gradient[at])) {
-            last[input] = at + 1;
-        }
-    }
-    return last;
-}
-
-/// What stays held whatever a planner says.
-std::vector<bool> alwaysKept(const OpGraph& graph, const Halves& halves, std::vector<bool> isKept)
-{
-    isKept.resize(graph.values().size(), false);
-    for (OpValueId id = 0; id < isKept.size(); ++id) {
-        const OpId producer = graph.value(id).producer;
-        const bool isOnce = producer == kNone || !graph.op(producer).mayRepeat();
-        isKept[id] = isKept[id] || isOnce || graph.value(id).isPinned;
-    }
-    for (const OpId op : halves.gradient) {
-        for (const OpValueId output : graph.op(op).outputs) {
-            isKept[output] = true; // gradients are made once
-        }
-    }
-    return isKept;
-}
-
-/// The forward operators once; what stays, and what the first gradient reads, is held then.
-bool sweepForward(const OpGraph& graph, const Halves& halves, const std::vector<bool>& stays, Replay& replay)
-{
-    const bool isRight = std::ranges::all_of(halves.forward, [&](OpId op) { return replay.ensure(op); });
-    std::vector<bool> isHeld = stays;
-    if (!halves.gradient.empty()) {
-        std::ranges::for_each(graph.reads(halves.gradient.front()), [&](OpValueId input) { isHeld[input] = true; });
-    }
-    for (const OpValueId made : replay.takeMade()) {
-        if (!isHeld[made]) {
-            replay.drop(made);
-        }
-    }
-    return isRight;
-}
-
-} // namespace
 
 std::vector<OpId> expandKept(const OpGraph& graph, const std::vector<OpId>& base, const std::vector<bool>& isKept,
                              Rebuilt policy)

@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/tensor/checkedshape.h"
-#include "core/tensor/npyheader.h"
 
 #include <fmt/format.h>
 
@@ -116,6 +115,32 @@ std::string headerText(const Tensor& tensor)
     return text;
 }
 
+/// The bytes of a file from its beginning. Borrows it.
+NextBytes bytesOf(const base::FileReader& file)
+{
+    return [&file, at = std::uint64_t{0}](std::span<std::byte> target) mutable -> Result<void> {
+        const std::uint64_t begin = at;
+        at += target.size();
+        Result<void> read = file.read(begin, target);
+        return read ? std::move(read) : base::inputError(std::move(read).error().message); // the file is named anyway
+    };
+}
+
+/// Arrays of NumPy alone have no bfloat16 and no narrow types: a type that holds the same numbers.
+DType typeInNpy(DType type)
+{
+    switch (type) {
+    case DType::Int4:
+    case DType::Int2:
+        return DType::Int8;
+    case DType::UInt4:
+    case DType::UInt2:
+        return DType::UInt8;
+    default:
+        return type == DType::BFloat16 || isNarrow(type) ? DType::Float32 : type;
+    }
+}
+
 } // namespace
 
 Result<NpyReader> NpyReader::open(NextBytes next, std::uint64_t size)
@@ -151,22 +176,6 @@ Result<Tensor> parseNpy(std::span<const std::byte> data, const std::string& wher
     return tensor.ok() ? std::move(tensor) : base::within(std::move(tensor).error(), where);
 }
 
-namespace
-{
-
-/// The bytes of a file from its beginning. Borrows it.
-NextBytes bytesOf(const base::FileReader& file)
-{
-    return [&file, at = std::uint64_t{0}](std::span<std::byte> target) mutable -> Result<void> {
-        const std::uint64_t begin = at;
-        at += target.size();
-        Result<void> read = file.read(begin, target);
-        return read ? std::move(read) : base::inputError(std::move(read).error().message); // the file is named anyway
-    };
-}
-
-} // namespace
-
 Result<Tensor> readNpy(const std::filesystem::path& path)
 {
     RETRO_TRY(const base::FileReader file, base::FileReader::open(path, kMaxNpyBytes));
@@ -181,26 +190,6 @@ Result<NpyHeader> readNpyHeader(const std::filesystem::path& path)
     Result<NpyReader> reader = NpyReader::open(bytesOf(file), file.size());
     return reader ? Result<NpyHeader>(reader->header()) : base::within(std::move(reader).error(), path.string());
 }
-
-namespace
-{
-
-/// Arrays of NumPy alone have no bfloat16 and no narrow types: a type that holds the same numbers.
-DType typeInNpy(DType type)
-{
-    switch (type) {
-    case DType::Int4:
-    case DType::Int2:
-        return DType::Int8;
-    case DType::UInt4:
-    case DType::UInt2:
-        return DType::UInt8;
-    default:
-        return type == DType::BFloat16 || isNarrow(type) ? DType::Float32 : type;
-    }
-}
-
-} // namespace
 
 std::vector<std::byte> toNpy(const Tensor& tensor)
 {

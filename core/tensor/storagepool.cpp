@@ -5,7 +5,6 @@
 #include "core/base/memorylimit.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <new>

@@ -9,7 +9,6 @@
 #include "core/tensor/visit.h"
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -81,6 +80,14 @@ Tensor convertedTo(const Tensor& source, DType dtype)
         });
     });
     return std::move(buffer).freeze();
+}
+
+std::size_t bytesOf(const Shape& shape, DType dtype)
+{
+    std::int64_t bytes = 0;
+    const auto width = static_cast<std::int64_t>(sizeOf(dtype));
+    base::guard(!__builtin_mul_overflow(elementCount(shape), width, &bytes), "the bytes of a shape can be counted");
+    return static_cast<std::size_t>(bytes);
 }
 
 } // namespace
@@ -246,19 +253,6 @@ bool Tensor::bitEqual(const Tensor& other) const
 }
 
 TensorBuffer::TensorBuffer(DType dtype, Shape shape) : TensorBuffer(dtype, shape, rowMajorStrides(shape)) {}
-
-namespace
-{
-
-std::size_t bytesOf(const Shape& shape, DType dtype)
-{
-    std::int64_t bytes = 0;
-    const auto width = static_cast<std::int64_t>(sizeOf(dtype));
-    base::guard(!__builtin_mul_overflow(elementCount(shape), width, &bytes), "the bytes of a shape can be counted");
-    return static_cast<std::size_t>(bytes);
-}
-
-} // namespace
 
 TensorBuffer::TensorBuffer(DType dtype, Shape shape, Shape strides)
     : m_storage(std::make_shared<Storage>(bytesOf(shape, dtype))), m_shape(std::move(shape)),

@@ -158,6 +158,24 @@ Result<Directory> findDirectory(const Bytes& bytes)
     return directory;
 }
 
+/// Bytes that zlib takes at once: its counters have 32 bits.
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
+
+Bytef* toZlib(const std::byte* bytes)
+{
+    // zlib does not write to what it reads; its interface of 1995 has no const.
+    return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
+}
+
+/// What zlib says, but that it got no memory: data are not damaged because of that.
+int hasRoom(int status)
+{
+    if (status == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+    }
+    return status;
+}
+
 } // namespace
 
 Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
@@ -187,29 +205,6 @@ Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
     }
     return entries;
 }
-
-namespace
-{
-
-/// Bytes that zlib takes at once: its counters have 32 bits.
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
-
-Bytef* toZlib(const std::byte* bytes)
-{
-    // zlib does not write to what it reads; its interface of 1995 has no const.
-    return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
-}
-
-/// What zlib says, but that it got no memory: data are not damaged because of that.
-int hasRoom(int status)
-{
-    if (status == Z_MEM_ERROR) {
-        throw std::bad_alloc();
-    }
-    return status;
-}
-
-} // namespace
 
 struct ZipReader::Stream
 {

@@ -2,12 +2,10 @@
 #include "core/text/normaliser.h"
 
 #include "core/base/failure.h"
-#include "core/text/alignedtext.h"
 #include "core/text/characterkinds.h"
 #include "core/text/partreading.h"
 #include "core/text/pattern.h"
 
-#include <fmt/format.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 
@@ -255,6 +253,19 @@ Normaliser formOf(NormalForm form)
     return plain([form](AlignedText& text) { text.change(changesTo(form, text.bytes())); });
 }
 
+constexpr char32_t kFirstMoved = 0x100;
+
+std::array<char32_t, 256> visibleBytes()
+{
+    std::array<char32_t, 256> codes{};
+    char32_t moved = kFirstMoved;
+    for (char32_t byte = 0; byte < codes.size(); ++byte) {
+        const bool isSeen = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+        codes[byte] = isSeen ? byte : moved++;
+    }
+    return codes;
+}
+
 } // namespace
 
 Result<Normaliser> readNormaliser(const JsonFields& fields)
@@ -292,24 +303,6 @@ Result<Normaliser> readNormaliser(const JsonFields& fields)
     }
     return notSupported(fields, "normaliser", type);
 }
-
-namespace
-{
-
-constexpr char32_t kFirstMoved = 0x100;
-
-std::array<char32_t, 256> visibleBytes()
-{
-    std::array<char32_t, 256> codes{};
-    char32_t moved = kFirstMoved;
-    for (char32_t byte = 0; byte < codes.size(); ++byte) {
-        const bool isSeen = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-        codes[byte] = isSeen ? byte : moved++;
-    }
-    return codes;
-}
-
-} // namespace
 
 char32_t visibleByte(unsigned char byte)
 {

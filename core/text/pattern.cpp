@@ -9,10 +9,8 @@
 #include <unicode/unistr.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <optional>
-#include <utility>
 
 namespace retro::text
 {

@@ -6,8 +6,6 @@
 #include "core/text/partreading.h"
 #include "core/text/pattern.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -4,7 +4,6 @@
 #include "core/base/failure.h"
 #include "core/base/file.h"
 #include "core/base/jsonfields.h"
-#include "core/base/result.h"
 #include "core/text/addedtokens.h"
 #include "core/text/normaliser.h"
 #include "core/text/partreading.h"
@@ -18,9 +17,6 @@
 #include <array>
 #include <charconv>
 #include <functional>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace retro::text
 {

@@ -16,6 +16,21 @@ using base::Result;
 
 constexpr TokenId kMostIds = 1U << 24; // numbers of one vocabulary
 
+/// The kind of a model of an older file, which does not name it: by the fields that it has.
+std::string typeByFields(const JsonFields& fields)
+{
+    if (fields.has("merges")) {
+        return "BPE";
+    }
+    if (fields.has("unk_id")) {
+        return "Unigram";
+    }
+    if (fields.has("continuing_subword_prefix") || fields.has("max_input_chars_per_word")) {
+        return "WordPiece";
+    }
+    return fields.has("vocab") ? "WordLevel" : "";
+}
+
 } // namespace
 
 Result<Vocabulary> Vocabulary::read(const JsonFields& model)
@@ -71,26 +86,6 @@ std::optional<std::vector<TokenId>> ByteTokens::of(std::string_view bytes) const
     }
     return ids;
 }
-
-namespace
-{
-
-/// The kind of a model of an older file, which does not name it: by the fields that it has.
-std::string typeByFields(const JsonFields& fields)
-{
-    if (fields.has("merges")) {
-        return "BPE";
-    }
-    if (fields.has("unk_id")) {
-        return "Unigram";
-    }
-    if (fields.has("continuing_subword_prefix") || fields.has("max_input_chars_per_word")) {
-        return "WordPiece";
-    }
-    return fields.has("vocab") ? "WordLevel" : "";
-}
-
-} // namespace
 
 Result<std::unique_ptr<TokenModel>> readTokenModel(const JsonFields& fields)
 {

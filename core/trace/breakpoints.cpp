@@ -194,6 +194,39 @@ std::optional<std::uint64_t> previousLayer(const Run& run, std::uint64_t positio
     return at == stops.begin() ? std::nullopt : std::optional(*(at - 1));
 }
 
+std::string measureText(const Run& run, const Breakpoint& breakpoint)
+{
+    if (breakpoint.kind == BreakKind::BufferReached) {
+        return bufferMeasureText(run, breakpoint);
+    }
+    const bool isKnown = breakpoint.value.isValid() && breakpoint.value.index() < run.graph->valueCount();
+    const std::string value = isKnown ? run.graph->value(breakpoint.value).name : std::string("?");
+    switch (breakpoint.measure) {
+    case ValueMeasure::Sum:
+        return fmt::format("Σ of {}'s relevance", value);
+    case ValueMeasure::Largest:
+        return fmt::format("the largest relevance in {}", value);
+    case ValueMeasure::Element:
+        return fmt::format("the relevance of {}[{}]", value, fmt::join(breakpoint.index, ","));
+    }
+    return value;
+}
+
+std::string changeText(const Breakpoint& breakpoint)
+{
+    switch (breakpoint.change) {
+    case ValueChange::Changes:
+        return "changes";
+    case ValueChange::Crosses:
+        return fmt::format("crosses {}", breakpoint.number);
+    case ValueChange::ChangesSign:
+        return "changes its sign";
+    case ValueChange::BecomesNaN:
+        return "becomes NaN";
+    }
+    return {};
+}
+
 } // namespace
 
 bool isViolation(const event::LedgerEntry& entry, double tolerance)
@@ -277,44 +310,6 @@ std::vector<std::uint64_t> allStops(const Run& run, const Breakpoint& breakpoint
     }
     return stops;
 }
-
-namespace
-{
-
-std::string measureText(const Run& run, const Breakpoint& breakpoint)
-{
-    if (breakpoint.kind == BreakKind::BufferReached) {
-        return bufferMeasureText(run, breakpoint);
-    }
-    const bool isKnown = breakpoint.value.isValid() && breakpoint.value.index() < run.graph->valueCount();
-    const std::string value = isKnown ? run.graph->value(breakpoint.value).name : std::string("?");
-    switch (breakpoint.measure) {
-    case ValueMeasure::Sum:
-        return fmt::format("Σ of {}'s relevance", value);
-    case ValueMeasure::Largest:
-        return fmt::format("the largest relevance in {}", value);
-    case ValueMeasure::Element:
-        return fmt::format("the relevance of {}[{}]", value, fmt::join(breakpoint.index, ","));
-    }
-    return value;
-}
-
-std::string changeText(const Breakpoint& breakpoint)
-{
-    switch (breakpoint.change) {
-    case ValueChange::Changes:
-        return "changes";
-    case ValueChange::Crosses:
-        return fmt::format("crosses {}", breakpoint.number);
-    case ValueChange::ChangesSign:
-        return "changes its sign";
-    case ValueChange::BecomesNaN:
-        return "becomes NaN";
-    }
-    return {};
-}
-
-} // namespace
 
 std::string whyStopped(const Run& run, const Breakpoint& breakpoint, std::uint64_t position)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/ledgersummary.h"
 
+#include "core/base/record.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/meantrelevance.h"
 
@@ -155,25 +156,27 @@ LedgerSummary summarise(const Run& run)
     return summary;
 }
 
+base::Fields<NodeBalance> balanceFields(const Run& run)
+{
+    return {{"node", [&run](const NodeBalance& one) { return run.graph->labelOf(one.node); }, "{:<36}",
+             "node, worst first"},
+            {"operator", [&run](const NodeBalance& one) { return run.graph->opOf(one.node); }, "{:<20}", "operator"},
+            {"arrived", &NodeBalance::arrived, "{:>13.6g}", "arrived"},
+            {"handed_on", &NodeBalance::handedOn, "{:>13.6g}", "handed on"},
+            {"magnitude", &NodeBalance::magnitude, "{:>13.6g}", "Σ|R| arrived"},
+            {"causes", [](const NodeBalance& one) { return causesJson(one.causes); }},
+            {"unexplained", &NodeBalance::unexplained, "{:>13.3g}", "unexplained"}};
+}
+
 ordered_json ledgerJson(const Run& run, const LedgerSummary& summary)
 {
-    ordered_json nodes = ordered_json::array();
-    for (const NodeBalance& node : summary.nodes) {
-        nodes.push_back({{"node", run.graph->labelOf(node.node)},
-                         {"operator", run.graph->opOf(node.node)},
-                         {"arrived", node.arrived},
-                         {"handed_on", node.handedOn},
-                         {"magnitude", node.magnitude},
-                         {"causes", causesJson(node.causes)},
-                         {"unexplained", node.unexplained}});
-    }
     return {{"conserved", !carriesGradient(run)},
             {"start", summary.start},
             {"leaves", summary.leaves},
             {"causes", causesJson(summary.causes)},
             {"unexplained", summary.unexplained},
             {"rest", summary.rest},
-            {"nodes", nodes}};
+            {"nodes", balanceFields(run).list(summary.nodes)}};
 }
 
 } // namespace retro::trace

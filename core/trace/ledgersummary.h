@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/recordfwd.h"
 #include "core/trace/run.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <cstdint>
@@ -77,6 +76,9 @@ inline constexpr double kLargeGrowth = 10;
 /// The balances whose growth is at least `least`, largest first; equals in the order of `nodes`.
 [[nodiscard]] std::vector<NodeBalance> largestGrowth(const std::vector<NodeBalance>& nodes,
                                                      double least = kLargeGrowth);
+
+/// What is said of what happened at a node, in JSON and in the table for people.
+[[nodiscard]] base::Fields<NodeBalance> balanceFields(const Run& run);
 
 /// The ledger as `audit --json` and Python give it: {"conserved", "start", "leaves", "causes", "unexplained", "rest",
 /// "nodes"}; causes that take nothing are left out.

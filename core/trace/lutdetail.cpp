@@ -213,47 +213,6 @@ private:
     TableChoice m_choice;
 };
 
-} // namespace
-
-Result<LutDetail> lutDetail(const LutSite& site, bool wantsChoices)
-{
-    const std::vector<Tensor>& operands = site.operands;
-    RETRO_TRY(const auto op, boundAt(site));
-    const auto* table = dynamic_cast<const TableLookup*>(&op->structure());
-    if (table == nullptr) {
-        return base::inputError("the node is no table lookup");
-    }
-    LutDetail detail;
-    detail.node = site.node;
-    detail.shape = table->layerShape();
-    detail.batch = table->schedule(lut::Path::Fused, lut::Pass::Forward).batch;
-    detail.isSparse = table->schedule(lut::Path::Fused, lut::Pass::Forward).isSparse;
-    detail.anchors.assign(table->anchors().begin(), table->anchors().end());
-    detail.input = operands[TableLookup::kInput].contiguous();
-    detail.weights = operands[TableLookup::kWeights].contiguous();
-    const bool hasCodes = operands.size() > TableLookup::kCodes && operands[TableLookup::kCodes].isValid();
-    detail.codes = hasCodes ? operands[TableLookup::kCodes].contiguous() : Tensor();
-    detail.choices = wantsChoices ? table->choices(operands) : ops::TableChoices();
-    const std::optional<lut::TableRule> rule = tableRuleOf(site.rule);
-    if (rule && site.arrived.isValid() && site.arrived.shape() == op->outputTypes().front().shape) {
-        const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(site.rule), true};
-        const auto divide = [&](const Tensor& y) {
-            return ops::algebra::stabilisedQuotient(site.arrived.to(y.dtype()), y, stabiliser);
-        };
-        detail.relevance = table->distribute(divide, operands, *rule, true);
-    }
-    return detail;
-}
-
-Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
-{
-    RETRO_TRY(const LutSite site, siteOf(run, id));
-    return lutDetail(site);
-}
-
-namespace
-{
-
 /// What a relevance pass hands out, taken apart; a launch of it is the whole pass.
 std::vector<ops::TableBuffer> relevanceBuffers(const LutDetail& detail, const lut::Schedule& schedule,
                                                std::size_t place)
@@ -409,6 +368,42 @@ void sortAsDeclared(LaunchDetail& detail)
 }
 
 } // namespace
+
+Result<LutDetail> lutDetail(const LutSite& site, bool wantsChoices)
+{
+    const std::vector<Tensor>& operands = site.operands;
+    RETRO_TRY(const auto op, boundAt(site));
+    const auto* table = dynamic_cast<const TableLookup*>(&op->structure());
+    if (table == nullptr) {
+        return base::inputError("the node is no table lookup");
+    }
+    LutDetail detail;
+    detail.node = site.node;
+    detail.shape = table->layerShape();
+    detail.batch = table->schedule(lut::Path::Fused, lut::Pass::Forward).batch;
+    detail.isSparse = table->schedule(lut::Path::Fused, lut::Pass::Forward).isSparse;
+    detail.anchors.assign(table->anchors().begin(), table->anchors().end());
+    detail.input = operands[TableLookup::kInput].contiguous();
+    detail.weights = operands[TableLookup::kWeights].contiguous();
+    const bool hasCodes = operands.size() > TableLookup::kCodes && operands[TableLookup::kCodes].isValid();
+    detail.codes = hasCodes ? operands[TableLookup::kCodes].contiguous() : Tensor();
+    detail.choices = wantsChoices ? table->choices(operands) : ops::TableChoices();
+    const std::optional<lut::TableRule> rule = tableRuleOf(site.rule);
+    if (rule && site.arrived.isValid() && site.arrived.shape() == op->outputTypes().front().shape) {
+        const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(site.rule), true};
+        const auto divide = [&](const Tensor& y) {
+            return ops::algebra::stabilisedQuotient(site.arrived.to(y.dtype()), y, stabiliser);
+        };
+        detail.relevance = table->distribute(divide, operands, *rule, true);
+    }
+    return detail;
+}
+
+Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
+{
+    RETRO_TRY(const LutSite site, siteOf(run, id));
+    return lutDetail(site);
+}
 
 Result<LaunchDetail> launchDetail(const Run& run, std::uint64_t step)
 {

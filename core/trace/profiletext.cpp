@@ -1,64 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/profiletext.h"
 
-#include "core/base/csvfield.h"
+#include "core/base/bytesize.h"
+#include "core/base/record.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 namespace retro::trace
 {
 
-namespace
-{
-
 using nlohmann::ordered_json;
 
-} // namespace
+base::Fields<NodeTotal> totalFields(const graph::Graph& graph)
+{
+    const auto node = [&graph](const NodeTotal& one) -> const graph::Node& { return graph.node(one.node); };
+    const auto scaled = [](double NodeTotal::*member, double by) {
+        return [member, by](const NodeTotal& one) { return one.*member * by; };
+    };
+    return {{"node", [node](const NodeTotal& one) { return node(one).name; }, "{:<32}", "operator"},
+            {"operator", [node](const NodeTotal& one) { return node(one).op; }, "{:<18}"},
+            {"forward_seconds", &NodeTotal::forwardSeconds, "{:>10.3f}", "forward ms",
+             scaled(&NodeTotal::forwardSeconds, 1e3)},
+            {"reverse_seconds", &NodeTotal::reverseSeconds, "{:>10.3f}", "reverse ms",
+             scaled(&NodeTotal::reverseSeconds, 1e3)},
+            {"rebuild_seconds", &NodeTotal::rebuildSeconds, "{:>10.3f}", "again ms",
+             scaled(&NodeTotal::rebuildSeconds, 1e3)},
+            {"result_bytes", &NodeTotal::bytes, "{:>12}", "results",
+             [](const NodeTotal& one) {
+                 return base::bytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(one.bytes, 0)));
+             }},
+            {"flops", &NodeTotal::flops, "{:>11.3f}", "MFLOP", scaled(&NodeTotal::flops, 1e-6)},
+            {"reverse_flops", &NodeTotal::reverseFlops, "{:>11.3f}", "reverse", scaled(&NodeTotal::reverseFlops, 1e-6)},
+            {"rebuild_flops", &NodeTotal::rebuildFlops, "{:>11.3f}", "again", scaled(&NodeTotal::rebuildFlops, 1e-6)},
+            {"rebuilds", &NodeTotal::rebuilds}};
+}
 
 ordered_json profileJson(const graph::Graph& graph, const Profile& profile)
 {
-    ordered_json list = ordered_json::array();
-    for (const NodeTotal& one : nodeTotals(profile, graph.nodeCount())) {
-        const graph::Node& node = graph.node(one.node);
-        list.push_back({{"node", node.name},
-                        {"operator", node.op},
-                        {"forward_seconds", one.forwardSeconds},
-                        {"reverse_seconds", one.reverseSeconds},
-                        {"rebuild_seconds", one.rebuildSeconds},
-                        {"result_bytes", one.bytes},
-                        {"flops", one.flops},
-                        {"reverse_flops", one.reverseFlops},
-                        {"rebuild_flops", one.rebuildFlops},
-                        {"rebuilds", one.rebuilds}});
-    }
-    return list;
+    return totalFields(graph).list(nodeTotals(profile, graph.nodeCount()));
 }
 
 ordered_json decisionsJson(const graph::Graph& graph, const Profile& profile)
 {
-    ordered_json list = ordered_json::array();
-    for (const DecisionRow& one : profile.decisions) {
-        list.push_back({{"value", graph.value(one.value).name},
-                        {"choice", event::nameOf(one.choice)},
-                        {"bytes", one.bytes},
-                        {"reason", one.reason},
-                        {"seconds", one.at}});
-    }
-    return list;
+    const base::Fields<DecisionRow> fields{
+        {"value", [&](const DecisionRow& one) { return graph.value(one.value).name; }},
+        {"choice", [](const DecisionRow& one) { return event::nameOf(one.choice); }},
+        {"bytes", &DecisionRow::bytes},
+        {"reason", &DecisionRow::reason},
+        {"seconds", &DecisionRow::at}};
+    return fields.list(profile.decisions);
 }
 
 std::string profileCsv(const graph::Graph& graph, const Profile& profile)
 {
-    std::string text = "step,begin,node,operator,half,repeated,seconds,flops,bytes\n";
-    for (const ProfileRow& row : profile.rows) {
-        text +=
-            fmt::format("{},{},{},{},{},{},{},{},{}\n", row.step, row.begin, base::csvField(graph.labelOf(row.node)),
-                        base::csvField(graph.opOf(row.node)), event::nameOf(row.work.half), row.work.isRepeat ? 1 : 0,
-                        row.work.seconds, row.work.flops, row.work.bytes);
-    }
-    return text;
+    const base::Fields<ProfileRow> fields{{"step", &ProfileRow::step},
+                                          {"begin", &ProfileRow::begin},
+                                          {"node", [&](const ProfileRow& row) { return graph.labelOf(row.node); }},
+                                          {"operator", [&](const ProfileRow& row) { return graph.opOf(row.node); }},
+                                          {"half", [](const ProfileRow& row) { return event::nameOf(row.work.half); }},
+                                          {"repeated", [](const ProfileRow& row) { return row.work.isRepeat ? 1 : 0; }},
+                                          {"seconds", [](const ProfileRow& row) { return row.work.seconds; }},
+                                          {"flops", [](const ProfileRow& row) { return row.work.flops; }},
+                                          {"bytes", [](const ProfileRow& row) { return row.work.bytes; }}};
+    return fields.csv(profile.rows);
 }
 
 } // namespace retro::trace

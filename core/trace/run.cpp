@@ -2,7 +2,6 @@
 #include "core/trace/run.h"
 
 #include <algorithm>
-#include <array>
 
 namespace retro::trace
 {

@@ -4,7 +4,6 @@
 #include "core/trace/delta/deltas.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace retro::trace
 {

@@ -146,6 +146,17 @@ std::string join(const std::vector<std::string>& names, const tensor::Shape& sha
     return text + last;
 }
 
+/// Names of the axes of a run's target, and its shape; empty where nothing is known of it.
+std::pair<std::vector<std::string>, tensor::Shape> targetAxes(const Run& run)
+{
+    const ValueId value = run.facts.targetValue;
+    if (!run.graph || !value.isValid() || value.index() >= run.shapes.size()) {
+        return {};
+    }
+    const tensor::Shape& shape = run.shapes[value.index()];
+    return {axisNames(*run.graph, value, shape.size()), shape};
+}
+
 } // namespace
 
 std::vector<std::string> axisNames(const Graph& graph, ValueId value, std::size_t rank)
@@ -194,22 +205,6 @@ std::string placeCode(const std::vector<std::string>& names, const tensor::Shape
 {
     return join(names, shape, position, ",", '=');
 }
-
-namespace
-{
-
-/// Names of the axes of a run's target, and its shape; empty where nothing is known of it.
-std::pair<std::vector<std::string>, tensor::Shape> targetAxes(const Run& run)
-{
-    const ValueId value = run.facts.targetValue;
-    if (!run.graph || !value.isValid() || value.index() >= run.shapes.size()) {
-        return {};
-    }
-    const tensor::Shape& shape = run.shapes[value.index()];
-    return {axisNames(*run.graph, value, shape.size()), shape};
-}
-
-} // namespace
 
 std::string placeInTarget(const Run& run, std::int64_t position)
 {

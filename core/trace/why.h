@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/trace/labels.h"
 #include "core/trace/nodesteps.h"
 #include "core/trace/timeline.h"
 

@@ -3,7 +3,6 @@
 #include "tests/core/diagnosis/diagnosed.h"
 #include "tests/docs/flatcheck.h"
 #include "tests/docs/snippet.h"
-
 #include <QTest>
 
 using namespace retro;

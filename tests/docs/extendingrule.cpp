@@ -3,7 +3,6 @@
 #include "tests/core/lrp/rules/rulefixture.h"
 #include "tests/docs/snippet.h"
 #include "tests/docs/squareshare.h"
-
 #include <QTest>
 
 using namespace retro;

@@ -393,18 +393,14 @@ void BeforeAfterView::refresh(Changes changes)
     }
 }
 
-bool BeforeAfterView::canBeWritten() const { return m_runs.size() >= 2; }
-
 std::string BeforeAfterView::csv() const
 {
     CsvText text({"what", "name", "before", "after", "change"});
     for (const PairClass& one : pair().classes) {
-        text.add(QStringLiteral("class")).add(one.name).add(one.before).add(one.after).add(one.after - one.before);
-        text.endRow();
+        text.row("class", one.name, one.before, one.after, one.after - one.before);
     }
     for (const PairAmount& one : pair().ledger) {
-        text.add(QStringLiteral("ledger")).add(one.name).add(one.before).add(one.after).add(one.after - one.before);
-        text.endRow();
+        text.row("ledger", one.name, one.before, one.after, one.after - one.before);
     }
     return text.take();
 }

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] bool canBeWritten() const override;
+    [[nodiscard]] bool canBeWritten() const override { return m_runs.size() >= 2; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     /// Keeps a run. One that was made while a person paints (`isLive`) takes the place of the live one before it, so

@@ -73,7 +73,10 @@ PairLayout layoutPair(const QRectF& area, double aspect, bool isStacked)
     return layout;
 }
 
-PairCanvas::PairCanvas(QWidget* parent) : QWidget(parent) { setAccessibleName(tr("Before, after and the difference")); }
+PairCanvas::PairCanvas(QWidget* parent) : DrawnPane(parent, {660, 300}, {240, 120})
+{
+    setAccessibleName(tr("Before, after and the difference"));
+}
 
 void PairCanvas::setPair(RunPair pair)
 {
@@ -89,10 +92,6 @@ void PairCanvas::setPair(RunPair pair)
                 imageOf(m_pair.difference, m_pair.after.picture)};
     update();
 }
-
-QSize PairCanvas::sizeHint() const { return {px(660), px(300)}; }
-
-QSize PairCanvas::minimumSizeHint() const { return {px(240), px(120)}; }
 
 void PairCanvas::paintBars(QPainter& painter, const QRectF& box, const Plane& plane, const QStringList& words,
                            const Theme& colors) const

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "views/beforeafter/runpair.h"
-
-#include <QWidget>
+#include "views/common/widgets/drawnpane.h"
 
 #include <array>
 
@@ -27,7 +26,7 @@ struct PairLayout
 [[nodiscard]] PairLayout layoutPair(const QRectF& area, double aspect, bool isStacked);
 
 /// Paints before, after and the difference with one scale.
-class PairCanvas final : public QWidget
+class PairCanvas final : public DrawnPane
 {
     Q_OBJECT
 
@@ -37,8 +36,6 @@ public:
     void setPair(RunPair pair);
     [[nodiscard]] const RunPair& pair() const { return m_pair; }
     void paint(QPainter& painter, const QRectF& area, const Theme& colors) const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -91,8 +91,6 @@ bool BreakpointModel::isHere(const BreakpointEntry& entry) const
     return std::binary_search(entry.stops.begin(), entry.stops.end(), m_position);
 }
 
-int BreakpointModel::rows() const { return m_rows; }
-
 QString BreakpointModel::textOf(int row, int column) const
 {
     const BreakpointEntry& entry = m_list.entries()[static_cast<std::size_t>(row)];

@@ -30,7 +30,7 @@ signals:
     void refused(const QString& why);
 
 private:
-    [[nodiscard]] int rows() const override;
+    [[nodiscard]] int rows() const override { return m_rows; }
     [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
 

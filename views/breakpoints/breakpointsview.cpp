@@ -4,7 +4,6 @@
 #include "views/breakpoints/breakpointmodel.h"
 #include "views/breakpoints/breakpointwords.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/icons.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/addrow.h"
 #include "views/common/widgets/boxes.h"
@@ -14,10 +13,8 @@
 #include <QCompleter>
 #include <QHeaderView>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMenu>
 #include <QTableView>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
-#include "views/common/widgets/tips.h"
 
 #include <QFontMetricsF>
 #include <QKeyEvent>
@@ -179,7 +178,7 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
     painter.restore();
 }
 
-ClassesPane::ClassesPane(QWidget* parent) : QWidget(parent)
+ClassesPane::ClassesPane(QWidget* parent) : DrawnPane(parent)
 {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -302,11 +301,7 @@ void ClassesPane::focusInEvent(QFocusEvent* event)
     }
 }
 
-bool ClassesPane::event(QEvent* event)
-{
-    return showTip(*this, *event, [this](const QPointF& at) { return tipOf(layoutNow().rowAt(at)); }) ||
-           QWidget::event(event);
-}
+QString ClassesPane::tipAt(const QPointF& at) const { return tipOf(layoutNow().rowAt(at)); }
 
 } // namespace retro::views
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "views/classes/classscores.h"
-
-#include <QWidget>
+#include "views/common/widgets/drawnpane.h"
 
 #include <vector>
 
@@ -39,7 +38,7 @@ struct ClassesLayout
 void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLayout& layout, const Theme& theme);
 
 /// Paints an answer; a class can be chosen with the mouse or the keys.
-class ClassesPane final : public QWidget
+class ClassesPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -52,6 +51,7 @@ public:
     /// The row that the keys act on; −1 = none.
     [[nodiscard]] int current() const { return m_current; }
     [[nodiscard]] ClassesLayout layoutNow() const { return layoutClasses(m_answer, area()); }
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     /// A class that is not explained yet was clicked, or chosen with Enter.
@@ -66,7 +66,6 @@ protected:
     void mouseReleaseEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] QRectF area() const;

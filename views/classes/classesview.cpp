@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/classes/classesview.h"
 
-#include "core/base/file.h"
 #include "views/classes/classespane.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/runtexts.h"
 
 #include <QPainter>
 #include <QScrollArea>
@@ -81,13 +78,7 @@ std::string ClassesView::csv() const
 {
     CsvText text({"class", "name", "probability", "score"});
     for (const ClassScore& score : m_pane->answer().best) {
-        text.add(score.index).add(score.name);
-        if (score.probability) {
-            text.add(*score.probability);
-        } else {
-            text.add(QString());
-        }
-        text.add(score.score).endRow();
+        text.row(score.index, score.name, score.probability, score.score);
     }
     return text.take();
 }
@@ -97,19 +88,11 @@ base::Result<void> ClassesView::exportTo(const std::filesystem::path& path)
     if (m_pane->answer().best.empty()) {
         return base::usageError("there are no classes to write", path.string());
     }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, csv());
-    }
     const QSizeF size(280, m_pane->sizeHint().height() + 16);
-    return paintPage(
-        path, size,
-        [&](QPainter& painter) {
-            const Theme& light = Theme::of(ThemeKind::Light);
-            painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
-            paintClasses(painter, m_pane->answer(), layoutClasses(m_pane->answer(), {12, 8, size.width() - 24, 0}),
-                         light);
-        },
-        title(), runTexts(model().run(), model().position()), 1, csv());
+    const auto paint = [&](QPainter& painter, const Theme& light) {
+        paintClasses(painter, m_pane->answer(), layoutClasses(m_pane->answer(), {12, 8, size.width() - 24, 0}), light);
+    };
+    return write(path, csv(), size, paint, 1);
 }
 
 } // namespace retro::views

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/view.h"
 
+#include "core/base/file.h"
+#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
+#include "views/common/run/runtexts.h"
 #include "views/common/run/turns.h"
 #include "views/common/widgets/emptystate.h"
 
 #include <QMenu>
+#include <QPainter>
 #include <QScrollArea>
 #include <QShowEvent>
 #include <QStackedLayout>
@@ -54,6 +58,20 @@ View::View(RunModel& model, Cursor& cursor, Selection& selection, QWidget* paren
 base::Result<void> View::exportTo(const std::filesystem::path& path)
 {
     return base::usageError("this view cannot be exported", path.string());
+}
+
+base::Result<void> View::write(const std::filesystem::path& path, const std::string& table, const QSizeF& size,
+                               const std::function<void(QPainter&, const Theme&)>& paint, double scale) const
+{
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, table);
+    }
+    const auto onGround = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+        paint(painter, light);
+    };
+    return paintPage(path, size, onGround, title(), runTexts(m_model.run(), m_model.position()), scale, table);
 }
 
 void View::setBody(QWidget* body)

@@ -8,7 +8,10 @@
 #include <QWidget>
 
 #include <filesystem>
+#include <functional>
+#include <string>
 
+class QPainter;
 class QStackedLayout;
 class QTimer;
 
@@ -16,6 +19,7 @@ namespace retro::views
 {
 
 class EmptyState;
+class Theme;
 
 /// What changed since a view was refreshed last.
 enum class Change : std::uint8_t {
@@ -82,6 +86,12 @@ protected:
     [[nodiscard]] virtual bool needsRun() const { return true; }
     /// True when there is a run but nothing of it for this view; then emptyReason() is shown in place of the body.
     [[nodiscard]] virtual QString emptyReason() const { return {}; }
+    /// Writes what is shown: .csv is the table, .html a page with table and picture, any other ending the picture. It
+    /// is drawn on the ground of the light colours, for a PNG at `scale` times the size. Errors: as paintToFile().
+    [[nodiscard]] base::Result<void> write(const std::filesystem::path& path, const std::string& table,
+                                           const QSizeF& size,
+                                           const std::function<void(QPainter&, const Theme&)>& paint,
+                                           double scale = 2) const;
     /// Asks for a refresh with the next frame.
     void schedule(Changes changes);
 

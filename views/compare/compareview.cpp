@@ -12,7 +12,6 @@
 
 #include <QAction>
 #include <QHBoxLayout>
-#include <QScrollArea>
 #include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -176,8 +175,6 @@ void CompareView::setAwaited(bool isAwaited)
     m_isAwaited = isAwaited;
     schedule(Change::Run);
 }
-
-QString CompareView::subject() const { return m_control ? tr("with the control") : QString(); }
 
 QString CompareView::hint() const
 {

@@ -14,7 +14,6 @@ namespace retro::views
 
 class ComparePane;
 struct CompareFigure;
-class Theme;
 
 /// What the control model made of the same input.
 struct ControlFacts
@@ -44,7 +43,7 @@ public:
     /// The control model is at work: without an answer the view says so.
     void setAwaited(bool isAwaited);
     [[nodiscard]] QString title() const override { return tr("Compare"); }
-    [[nodiscard]] QString subject() const override;
+    [[nodiscard]] QString subject() const override { return m_control ? tr("with the control") : QString(); }
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;

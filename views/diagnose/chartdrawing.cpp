@@ -4,7 +4,6 @@
 #include "core/diagnosis/numbertext.h"
 #include "views/common/paint/fonts.h"
 
-#include <QCoreApplication>
 #include <QPainter>
 #include <QStringList>
 

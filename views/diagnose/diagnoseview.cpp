@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
-#include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/run/runtexts.h"
 #include "views/common/widgets/boxes.h"
@@ -239,8 +238,6 @@ QWidget* DiagnoseView::makeFoot()
     connect(m_showNumbers, &QToolButton::clicked, this, [this] { showNumbers(!m_showsNumbers); });
     return m_foot;
 }
-
-QString DiagnoseView::hint() const { return tr("What may be wrong here, and the number that shows it."); }
 
 bool DiagnoseView::canShow(const SelectedThing& thing) const { return std::holds_alternative<base::NodeId>(thing); }
 
@@ -545,8 +542,6 @@ void DiagnoseView::goTo(const diagnosis::Finding& finding)
     }
 }
 
-QByteArray DiagnoseView::saveState() const { return QByteArray::number(static_cast<int>(m_filter)); }
-
 void DiagnoseView::restoreState(const QByteArray& state)
 {
     const int filter = state.toInt();
@@ -569,16 +564,9 @@ base::Result<void> DiagnoseView::exportTo(const std::filesystem::path& path)
     TableText text(format, "checks", runTexts(model().run(), model().position()),
                    {"check", "state", "largest", "limit", "where", "statistic"});
     for (const diagnosis::CheckRecord& record : m_state.diagnosis->checks) {
-        text.add(QString::fromUtf8(record.check->id))
-            .add(record.isRun ? QStringLiteral("run") : QStringLiteral("not run"));
-        if (record.isRun && record.sites > 0) {
-            text.add(record.largest);
-        } else {
-            text.addNothing();
-        }
-        text.add(record.check->threshold).add(QString::fromStdString(record.isRun ? record.largestAt : record.why));
-        text.add(QString::fromUtf8(record.check->statistic));
-        text.endRow();
+        text.row(record.check->id, record.isRun ? "run" : "not run",
+                 record.isRun && record.sites > 0 ? std::optional(record.largest) : std::nullopt,
+                 record.check->threshold, record.isRun ? record.largestAt : record.why, record.check->statistic);
     }
     return base::writeFile(path, text.take());
 }

@@ -34,11 +34,11 @@ public:
     DiagnoseView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
     [[nodiscard]] QString title() const override { return tr("Diagnose"); }
-    [[nodiscard]] QString hint() const override;
+    [[nodiscard]] QString hint() const override { return tr("What may be wrong here, and the number that shows it."); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     /// The findings as `retrograde-diagnosis/1`, or the statistics as CSV.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
-    [[nodiscard]] QByteArray saveState() const override;
+    [[nodiscard]] QByteArray saveState() const override { return QByteArray::number(static_cast<int>(m_filter)); }
     void restoreState(const QByteArray& state) override;
 
     void setState(const DiagnosisState& state);

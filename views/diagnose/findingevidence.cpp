@@ -109,8 +109,6 @@ QSize EvidenceDrawing::sizeHint() const
     return {fonts::px(260), fonts::px(height)};
 }
 
-QSize EvidenceDrawing::minimumSizeHint() const { return {0, sizeHint().height()}; }
-
 QRectF EvidenceDrawing::chartPlace() const { return QRectF(rect()).adjusted(0, fonts::px(kTextLine) + 2, 0, 0); }
 
 QRectF EvidenceDrawing::plot() const
@@ -256,8 +254,6 @@ PreviewDrawing::PreviewDrawing(FindingPreview preview, QWidget* parent) : QWidge
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     setAccessibleName(lines().join(QStringLiteral("; ")));
 }
-
-QSize PreviewDrawing::minimumSizeHint() const { return {0, sizeHint().height()}; }
 
 QStringList PreviewDrawing::lines() const
 {

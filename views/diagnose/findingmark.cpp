@@ -98,8 +98,6 @@ NumberBar::NumberBar(const diagnosis::Finding& finding, QWidget* parent) : QWidg
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 
-QString NumberBar::figures() const { return m_number + QStringLiteral(", ") + m_limit; }
-
 QSize NumberBar::sizeHint() const
 {
     QSize size = minimumSizeHint();

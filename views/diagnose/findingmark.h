@@ -46,7 +46,7 @@ public:
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
     /// "97.5 %, limit 60 %".
-    [[nodiscard]] QString figures() const;
+    [[nodiscard]] QString figures() const { return m_number + QStringLiteral(", ") + m_limit; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <string_view>
-#include <vector>
 
 namespace retro::views
 {

@@ -177,6 +177,55 @@ void regions(const GraphScene& scene, const RegionFacts* region, Colouring& out)
     }
 }
 
+QString ruleTip(const CheckedNode& node)
+{
+    if (node.isSingular) {
+        return graphText("\nits reverse rule: no finite slope to compare with (singular)");
+    }
+    if (!node.error) {
+        return {};
+    }
+    return graphText(node.isKink ? "\nits reverse rule: %1 from a difference, at a kink"
+                                 : "\nits reverse rule: %1 from a difference")
+        .arg(valueText(*node.error, 2));
+}
+
+QString distanceTip(const CheckedNode& node)
+{
+    if (node.overflows) {
+        return graphText("\nfloat from double: overflow, not finite in one of the two alone");
+    }
+    return node.ulps ? graphText("\nfloat from double: %1 ulp, %2 of the largest value")
+                           .arg(countText(static_cast<std::int64_t>(*node.ulps)), valueText(node.relative, 2))
+                     : QString();
+}
+
+QString foundTip(const std::vector<FoundNode>* found, base::NodeId node)
+{
+    if (found == nullptr) {
+        return {};
+    }
+    const auto at = std::ranges::find(*found, node, &FoundNode::node);
+    return at == found->end() ? QString() : QLatin1Char('\n') + at->text;
+}
+
+QString regionTip(const RegionFacts* region, base::NodeId node)
+{
+    if (region == nullptr) {
+        return {};
+    }
+    QString text;
+    for (const base::ValueId value : region->run->graph->outputsOf(node)) {
+        const RegionPart* part = value.isValid() ? region->partOf(value) : nullptr;
+        if (part != nullptr) {
+            text += QLatin1Char('\n') + graphText("%1 of its %2 ends in the region (%3 of what the region has)")
+                                            .arg(valueText(part->total), valueText(part->relevance),
+                                                 percentText(region->shareOf(value).value_or(0)));
+        }
+    }
+    return text;
+}
+
 } // namespace
 
 bool isOfChecks(ColourBy by)
@@ -305,65 +354,6 @@ QString checkText(const Colouring& colouring, Index box)
     }
     return which == kKink ? graphText("kink") : valueText(figure, 2);
 }
-
-namespace
-{
-
-QString ruleTip(const CheckedNode& node)
-{
-    if (node.isSingular) {
-        return graphText("\nits reverse rule: no finite slope to compare with (singular)");
-    }
-    if (!node.error) {
-        return {};
-    }
-    return graphText(node.isKink ? "\nits reverse rule: %1 from a difference, at a kink"
-                                 : "\nits reverse rule: %1 from a difference")
-        .arg(valueText(*node.error, 2));
-}
-
-QString distanceTip(const CheckedNode& node)
-{
-    if (node.overflows) {
-        return graphText("\nfloat from double: overflow, not finite in one of the two alone");
-    }
-    return node.ulps ? graphText("\nfloat from double: %1 ulp, %2 of the largest value")
-                           .arg(countText(static_cast<std::int64_t>(*node.ulps)), valueText(node.relative, 2))
-                     : QString();
-}
-
-QString foundTip(const std::vector<FoundNode>* found, base::NodeId node)
-{
-    if (found == nullptr) {
-        return {};
-    }
-    const auto at = std::ranges::find(*found, node, &FoundNode::node);
-    return at == found->end() ? QString() : QLatin1Char('\n') + at->text;
-}
-
-} // namespace
-
-namespace
-{
-
-QString regionTip(const RegionFacts* region, base::NodeId node)
-{
-    if (region == nullptr) {
-        return {};
-    }
-    QString text;
-    for (const base::ValueId value : region->run->graph->outputsOf(node)) {
-        const RegionPart* part = value.isValid() ? region->partOf(value) : nullptr;
-        if (part != nullptr) {
-            text += QLatin1Char('\n') + graphText("%1 of its %2 ends in the region (%3 of what the region has)")
-                                            .arg(valueText(part->total), valueText(part->relevance),
-                                                 percentText(region->shareOf(value).value_or(0)));
-        }
-    }
-    return text;
-}
-
-} // namespace
 
 QString checkTip(const GraphChecks& checks, base::NodeId node)
 {

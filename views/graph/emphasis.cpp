@@ -18,11 +18,6 @@ Index endOf(const layout::LayoutEdge& edge, Trace direction, bool isFar)
     return (direction == Trace::Upstream) == isFar ? edge.from : edge.to;
 }
 
-} // namespace
-
-namespace
-{
-
 NodeSet reachedFrom(const GraphBook& book, const std::vector<base::NodeId>& nodes, Trace direction)
 {
     const layout::GroupedGraph& graph = book.drawn.graph;

@@ -34,7 +34,7 @@ constexpr double kTitleSign = 13;       // design pixels from the left end of a 
 
 } // namespace
 
-GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent)
+GraphCanvas::GraphCanvas(QWidget* parent) : DrawnPane(parent, {760, 540}, {240, 132})
 {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -329,10 +329,6 @@ GraphPicture GraphCanvas::picture()
     }
     return shown;
 }
-
-QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }
-
-QSize GraphCanvas::minimumSizeHint() const { return {fonts::px(240), fonts::px(132)}; }
 
 void GraphCanvas::cameraChanged()
 {

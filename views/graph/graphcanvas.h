@@ -2,9 +2,9 @@
 #pragma once
 
 #include <QPixmap>
-#include <QWidget>
 
 #include "core/trace/motion.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/graph/graphmotion.h"
 #include "views/graph/graphoverlays.h"
 #include "views/graph/graphstripe.h"
@@ -21,7 +21,7 @@ namespace retro::views
 
 /// The painted graph: shows a scene with a status through a camera and turns mouse and keys into signals. Knows no run
 /// and no selection; the view tells it what to mark. Drag = pan, wheel = zoom at the pointer, click = signal only.
-class GraphCanvas final : public QWidget
+class GraphCanvas final : public DrawnPane
 {
     Q_OBJECT
 
@@ -98,9 +98,7 @@ public:
     [[nodiscard]] bool isLegendShown() const { return m_wantsLegend; }
     /// Everything that a painter needs; the pointers are good until the scene or the marks change.
     [[nodiscard]] GraphPicture picture();
-
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     void boxClicked(int box);
@@ -126,7 +124,6 @@ signals:
     void resized();
 
 protected:
-    bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;

@@ -3,10 +3,8 @@
 
 #include <QApplication>
 #include <QContextMenuEvent>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QToolTip>
 #include <QWheelEvent>
 
 #include <algorithm>
@@ -42,24 +40,17 @@ Hit GraphCanvas::hitAt(QPointF pixel) const
     return hitTest(*m_scene, m_camera.toScene(pixel), kTolerance / m_camera.zoom());
 }
 
-bool GraphCanvas::event(QEvent* event)
+QString GraphCanvas::tipAt(const QPointF& at) const
 {
-    if (event->type() == QEvent::ToolTip) {
-        auto* help = static_cast<QHelpEvent*>(event);
-        Hit hit = hitAt(QPointF(help->pos()));
-        if (m_scene != nullptr && hasStripe() && overlays().map.contains(help->pos())) {
-            const Index box = boxUnderStripe(QPointF(help->pos()));
-            hit.kind = box != kNone ? HitKind::Box : HitKind::Nothing;
-            hit.index = box;
-        }
-        QString text = m_tips && hit.kind != HitKind::Nothing ? m_tips(hit) : QString();
-        if (const LikeGroup* group = m_scene != nullptr ? groupUnderStripe(QPointF(help->pos())) : nullptr) {
-            text = textOf(*m_scene->book, *group);
-        }
-        QToolTip::showText(help->globalPos(), text, this);
-        return true;
+    Hit hit = hitAt(at);
+    if (m_scene != nullptr && hasStripe() && overlays().map.contains(at)) {
+        hit.index = boxUnderStripe(at);
+        hit.kind = hit.index != kNone ? HitKind::Box : HitKind::Nothing;
     }
-    return QWidget::event(event);
+    const LikeGroup* group = m_scene != nullptr ? groupUnderStripe(at) : nullptr;
+    return group != nullptr                         ? textOf(*m_scene->book, *group)
+           : m_tips && hit.kind != HitKind::Nothing ? m_tips(hit)
+                                                    : QString();
 }
 
 void GraphCanvas::mousePressEvent(QMouseEvent* event)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph while it moves: a still picture that is kept, and over it what moves at a moment.
-#include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/motion.h"
 #include "views/graph/graphcanvas.h"

@@ -16,18 +16,6 @@ constexpr double kWidest = 11; // of an edge, design pixels
 
 bool isAlong(const layout::Point& a, const layout::Point& b) { return a.x == b.x; }
 
-} // namespace
-
-QPointF edgeCorner(const GraphCamera& camera, layout::Point point)
-{
-    const QPointF exact = camera.toScreen(point);
-    return camera.isTransposed() ? QPointF(exact.x(), std::floor(exact.y()) + 0.5)
-                                 : QPointF(std::floor(exact.x()) + 0.5, exact.y());
-}
-
-namespace
-{
-
 /// To a corner that lies aside, out of one and into the other along the drawing.
 void appendCurve(QPainterPath& path, QPointF to, bool isTurned)
 {
@@ -38,6 +26,13 @@ void appendCurve(QPainterPath& path, QPointF to, bool isTurned)
 }
 
 } // namespace
+
+QPointF edgeCorner(const GraphCamera& camera, layout::Point point)
+{
+    const QPointF exact = camera.toScreen(point);
+    return camera.isTransposed() ? QPointF(exact.x(), std::floor(exact.y()) + 0.5)
+                                 : QPointF(std::floor(exact.x()) + 0.5, exact.y());
+}
 
 void appendEdgePath(QPainterPath& path, const GraphCamera& camera, std::span<const layout::Point> points)
 {

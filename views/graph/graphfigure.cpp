@@ -2,7 +2,6 @@
 #include "views/graph/graphfigure.h"
 
 #include "core/base/file.h"
-#include "views/common/numbertext.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/run/runtexts.h"
 #include "views/graph/emphasis.h"

@@ -5,10 +5,8 @@
 #include "views/graph/graphwalk.h"
 
 #include <QFontMetricsF>
-#include <QPaintDevice>
 #include <QPainter>
 
-#include <algorithm>
 #include <cmath>
 
 namespace retro::views

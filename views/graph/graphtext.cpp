@@ -4,8 +4,6 @@
 #include "core/base/jsonout.h"
 #include "core/base/visibletext.h"
 
-#include <QString>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -23,7 +23,6 @@ namespace retro::views
 {
 
 using layout::Index;
-using layout::kNone;
 
 namespace
 {

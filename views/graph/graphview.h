@@ -13,7 +13,6 @@
 #include <memory>
 #include <vector>
 
-class QAction;
 class QMenu;
 
 namespace retro::views

@@ -14,7 +14,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <variant>
 
 namespace retro::views
 {
@@ -125,40 +124,6 @@ tensor::Tensor fusedWeights(const RunModel& model, const AttentionPlace& place)
     return ops::attend(form, asDouble(*q), asDouble(*k), asDouble(*v), {}).probabilities;
 }
 
-} // namespace
-
-std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t words)
-{
-    std::vector<AttentionPlace> places;
-    const graph::Graph& graph = model.graph();
-    const auto& shapes = model.run().shapes;
-    for (std::size_t i = 0; i < graph.nodeCount() && words > 1 && !shapes.empty(); ++i) {
-        const base::NodeId id(i);
-        const graph::Node& node = graph.node(id);
-        if (auto fused = fusedPlace(model, id, words)) {
-            places.push_back(*std::move(fused));
-            continue;
-        }
-        if (node.op != "MatMul" || node.inputs.size() < 2 || !node.inputs[0].isValid() || !node.inputs[1].isValid()) {
-            continue;
-        }
-        const base::ValueId result = graph.outputsOf(id)[0];
-        const tensor::Shape& weights = shapes[node.inputs[0].index()];
-        const tensor::Shape& values = shapes[node.inputs[1].index()];
-        const std::int64_t heads = headsOf(weights, words);
-        const bool fits = heads > 0 && values.size() == weights.size() && values.size() >= 2 &&
-                          values[values.size() - 2] == static_cast<std::int64_t>(words) &&
-                          std::equal(values.begin(), values.end() - 2, weights.begin());
-        if (fits && isFromSoftmax(graph, node.inputs[0])) {
-            places.push_back({id, node.inputs[0], node.inputs[1], result, heads, model.placeLabel(id)});
-        }
-    }
-    return places;
-}
-
-namespace
-{
-
 /// The relevance that one word of a head sends back to every word: `sums` grows by it. `row` are the weights of the
 /// word, `values` the values of the head, word after word, and `relevance` is what arrived at the word. `result` is
 /// room for the word's features.
@@ -203,6 +168,35 @@ std::vector<AttentionLink> linksOf(const std::vector<double>& sums, std::size_t 
 }
 
 } // namespace
+
+std::vector<AttentionPlace> attentionsOf(const RunModel& model, std::size_t words)
+{
+    std::vector<AttentionPlace> places;
+    const graph::Graph& graph = model.graph();
+    const auto& shapes = model.run().shapes;
+    for (std::size_t i = 0; i < graph.nodeCount() && words > 1 && !shapes.empty(); ++i) {
+        const base::NodeId id(i);
+        const graph::Node& node = graph.node(id);
+        if (auto fused = fusedPlace(model, id, words)) {
+            places.push_back(*std::move(fused));
+            continue;
+        }
+        if (node.op != "MatMul" || node.inputs.size() < 2 || !node.inputs[0].isValid() || !node.inputs[1].isValid()) {
+            continue;
+        }
+        const base::ValueId result = graph.outputsOf(id)[0];
+        const tensor::Shape& weights = shapes[node.inputs[0].index()];
+        const tensor::Shape& values = shapes[node.inputs[1].index()];
+        const std::int64_t heads = headsOf(weights, words);
+        const bool fits = heads > 0 && values.size() == weights.size() && values.size() >= 2 &&
+                          values[values.size() - 2] == static_cast<std::int64_t>(words) &&
+                          std::equal(values.begin(), values.end() - 2, weights.begin());
+        if (fits && isFromSoftmax(graph, node.inputs[0])) {
+            places.push_back({id, node.inputs[0], node.inputs[1], result, heads, model.placeLabel(id)});
+        }
+    }
+    return places;
+}
 
 std::vector<AttentionLink> attentionLinks(const RunModel& model, const AttentionPlace& place, std::int64_t head)
 {

@@ -60,6 +60,73 @@ void placeSteps(const HeatmapFigure& figure, const HeatmapCamera& camera, bool i
     placement.picture = QRectF(corner, sizeOfSteps(placement.steps));
 }
 
+/// Marks a place of a plane, or nothing outside of it.
+void markAt(std::vector<std::uint8_t>& marks, const Plane& plane, int x, int y)
+{
+    if (x >= 0 && y >= 0 && x < plane.width && y < plane.height) {
+        marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(plane.width) + static_cast<std::size_t>(x)] = 1;
+    }
+}
+
+bool isMarkedAt(const std::vector<std::uint8_t>& marks, const Plane& plane, int x, int y)
+{
+    return x >= 0 && y >= 0 && x < plane.width && y < plane.height &&
+           marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(plane.width) + static_cast<std::size_t>(x)] !=
+               0;
+}
+
+/// Everything between two corners, both with it.
+void markBox(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& from, const QPoint& to)
+{
+    for (int y = std::min(to.y(), from.y()); y <= std::max(to.y(), from.y()); ++y) {
+        for (int x = std::min(to.x(), from.x()); x <= std::max(to.x(), from.x()); ++x) {
+            markAt(marks, plane, x, y);
+        }
+    }
+}
+
+void markDisc(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& center, int radius)
+{
+    for (int dy = -radius; dy <= radius; ++dy) {
+        for (int dx = -radius; dx <= radius; ++dx) {
+            if (dx * dx + dy * dy <= radius * radius) {
+                markAt(marks, plane, center.x() + dx, center.y() + dy);
+            }
+        }
+    }
+}
+
+/// What the round brush covers on its way between two points.
+void markBrushed(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& from, const QPoint& to)
+{
+    const int radius = std::max(0, std::min(plane.width, plane.height) / kBrushShare);
+    const int steps = std::max({1, std::abs(to.x() - from.x()), std::abs(to.y() - from.y())});
+    for (int i = 0; i <= steps; ++i) {
+        markDisc(marks, plane, {from.x() + (to.x() - from.x()) * i / steps, from.y() + (to.y() - from.y()) * i / steps},
+                 radius);
+    }
+}
+
+/// The edges between what is marked and the rest, in a picture at `corner` with places of `pixel`.
+QList<QLineF> markedEdges(const std::vector<std::uint8_t>& marks, const Plane& plane, const QPointF& corner,
+                          double pixel)
+{
+    QList<QLineF> lines;
+    for (int y = 0; y <= plane.height; ++y) {
+        for (int x = 0; x <= plane.width; ++x) {
+            const QPointF at = corner + QPointF(x, y) * pixel;
+            const bool isMarked = isMarkedAt(marks, plane, x, y);
+            if (isMarked != isMarkedAt(marks, plane, x - 1, y)) {
+                lines.append(QLineF(at, at + QPointF(0, pixel)));
+            }
+            if (isMarked != isMarkedAt(marks, plane, x, y - 1)) {
+                lines.append(QLineF(at, at + QPointF(pixel, 0)));
+            }
+        }
+    }
+    return lines;
+}
+
 } // namespace
 
 double HeatmapCamera::larger(double pixel)
@@ -246,78 +313,6 @@ void HeatmapCanvas::beginStroke(const QPoint& at, bool isAdded)
     strokeTo(at);
 }
 
-namespace
-{
-
-/// Marks a place of a plane, or nothing outside of it.
-void markAt(std::vector<std::uint8_t>& marks, const Plane& plane, int x, int y)
-{
-    if (x >= 0 && y >= 0 && x < plane.width && y < plane.height) {
-        marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(plane.width) + static_cast<std::size_t>(x)] = 1;
-    }
-}
-
-bool isMarkedAt(const std::vector<std::uint8_t>& marks, const Plane& plane, int x, int y)
-{
-    return x >= 0 && y >= 0 && x < plane.width && y < plane.height &&
-           marks[static_cast<std::size_t>(y) * static_cast<std::size_t>(plane.width) + static_cast<std::size_t>(x)] !=
-               0;
-}
-
-/// Everything between two corners, both with it.
-void markBox(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& from, const QPoint& to)
-{
-    for (int y = std::min(to.y(), from.y()); y <= std::max(to.y(), from.y()); ++y) {
-        for (int x = std::min(to.x(), from.x()); x <= std::max(to.x(), from.x()); ++x) {
-            markAt(marks, plane, x, y);
-        }
-    }
-}
-
-void markDisc(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& center, int radius)
-{
-    for (int dy = -radius; dy <= radius; ++dy) {
-        for (int dx = -radius; dx <= radius; ++dx) {
-            if (dx * dx + dy * dy <= radius * radius) {
-                markAt(marks, plane, center.x() + dx, center.y() + dy);
-            }
-        }
-    }
-}
-
-/// What the round brush covers on its way between two points.
-void markBrushed(std::vector<std::uint8_t>& marks, const Plane& plane, const QPoint& from, const QPoint& to)
-{
-    const int radius = std::max(0, std::min(plane.width, plane.height) / kBrushShare);
-    const int steps = std::max({1, std::abs(to.x() - from.x()), std::abs(to.y() - from.y())});
-    for (int i = 0; i <= steps; ++i) {
-        markDisc(marks, plane, {from.x() + (to.x() - from.x()) * i / steps, from.y() + (to.y() - from.y()) * i / steps},
-                 radius);
-    }
-}
-
-/// The edges between what is marked and the rest, in a picture at `corner` with places of `pixel`.
-QList<QLineF> markedEdges(const std::vector<std::uint8_t>& marks, const Plane& plane, const QPointF& corner,
-                          double pixel)
-{
-    QList<QLineF> lines;
-    for (int y = 0; y <= plane.height; ++y) {
-        for (int x = 0; x <= plane.width; ++x) {
-            const QPointF at = corner + QPointF(x, y) * pixel;
-            const bool isMarked = isMarkedAt(marks, plane, x, y);
-            if (isMarked != isMarkedAt(marks, plane, x - 1, y)) {
-                lines.append(QLineF(at, at + QPointF(0, pixel)));
-            }
-            if (isMarked != isMarkedAt(marks, plane, x, y - 1)) {
-                lines.append(QLineF(at, at + QPointF(pixel, 0)));
-            }
-        }
-    }
-    return lines;
-}
-
-} // namespace
-
 void HeatmapCanvas::strokeTo(const QPoint& at)
 {
     if (!m_strokeFrom || at.x() < 0 || (m_clickedStep >= 0 && at.x() == m_clickedStep)) {
@@ -385,12 +380,6 @@ void HeatmapCanvas::place()
     }
     update();
 }
-
-void HeatmapCanvas::zoomIn() { zoomAt(m_placement.room.center(), HeatmapCamera::larger(m_placement.pixel)); }
-
-void HeatmapCanvas::zoomOut() { zoomAt(m_placement.room.center(), HeatmapCamera::smaller(m_placement.pixel)); }
-
-void HeatmapCanvas::zoomToFit() { setCamera({}); }
 
 void HeatmapCanvas::zoomAt(const QPointF& point, double pixel)
 {

@@ -4,7 +4,6 @@
 #include "views/common/paint/heatmapimage.h"
 #include "views/heatmap/stepschart.h"
 
-#include <QPixmap>
 #include <QWidget>
 
 #include <optional>
@@ -79,9 +78,9 @@ public:
     void setMarks(std::vector<std::uint8_t> marks);
 
 public slots:
-    void zoomIn();
-    void zoomOut();
-    void zoomToFit();
+    void zoomIn() { zoomAt(m_placement.room.center(), HeatmapCamera::larger(m_placement.pixel)); }
+    void zoomOut() { zoomAt(m_placement.room.center(), HeatmapCamera::smaller(m_placement.pixel)); }
+    void zoomToFit() { setCamera({}); }
 
 signals:
     /// A value was clicked.

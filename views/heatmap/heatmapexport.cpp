@@ -60,8 +60,7 @@ std::string csvOfVolume(const RunModel& model, const HeatmapContent& content)
         for (int x = 0; x < content.plane.width; ++x) {
             if (const auto voxel =
                     voxelAt(content.relevance.shape(), content.grid, content.slice, {x, y}, isChannelsLast)) {
-                text.add((*voxel)[first]).add((*voxel)[first + 1]).add((*voxel)[first + 2]);
-                text.add(content.plane.at(x, y)).endRow();
+                text.row((*voxel)[first], (*voxel)[first + 1], (*voxel)[first + 2], content.plane.at(x, y));
             }
         }
     }
@@ -73,7 +72,7 @@ std::string csvOf(const Plane& plane)
     CsvText text({"x", "y", "relevance"});
     for (int y = 0; y < plane.height; ++y) {
         for (int x = 0; x < plane.width; ++x) {
-            text.add(std::int64_t{x}).add(std::int64_t{y}).add(plane.at(x, y)).endRow();
+            text.row(x, y, plane.at(x, y));
         }
     }
     return text.take();

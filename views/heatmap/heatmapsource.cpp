@@ -139,20 +139,6 @@ double mixed(const Plane& plane, const Between& across, const Between& down)
     return row(down.first) * (1 - down.share) + row(down.second) * down.share;
 }
 
-} // namespace
-
-QString targetName(const RunModel& model)
-{
-    const trace::RunFacts& facts = model.run().facts;
-    if (!facts.targetIndex.empty()) {
-        return model.className(facts.targetIndex.front());
-    }
-    return facts.targetValue.isValid() ? model.label(facts.targetValue) : QString();
-}
-
-namespace
-{
-
 /// The parts that have landed for a value, added up; invalid while there are none.
 struct LandedParts
 {
@@ -191,6 +177,15 @@ LandedParts landedOf(const RunModel& model, base::ValueId value)
 }
 
 } // namespace
+
+QString targetName(const RunModel& model)
+{
+    const trace::RunFacts& facts = model.run().facts;
+    if (!facts.targetIndex.empty()) {
+        return model.className(facts.targetIndex.front());
+    }
+    return facts.targetValue.isValid() ? model.label(facts.targetValue) : QString();
+}
 
 HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected, bool grows,
                               std::optional<int> slice)

@@ -258,6 +258,15 @@ void paintAxis(QPainter& painter, const StepsChart& chart, const StepsChartLayou
     }
 }
 
+/// How many of `rows` the room holds beside `taken`; those near the input stay.
+std::size_t rowsThatFit(std::size_t rows, double taken, double room)
+{
+    while (rows > 0 && taken + static_cast<double>(rows) * px(kLeastRow) > room) {
+        --rows;
+    }
+    return rows;
+}
+
 } // namespace
 
 StepsChart stepsChart(const RunModel& model, base::ValueId shown, const std::vector<double>& relevance,
@@ -300,20 +309,6 @@ QRectF StepsChartLayout::column(std::size_t step, const QRectF& part) const
     const double pitch = steps.width() / static_cast<double>(std::max<std::size_t>(1, count));
     return {steps.left() + static_cast<double>(step) * pitch, part.top(), pitch, part.height()};
 }
-
-namespace
-{
-
-/// How many of `rows` the room holds beside `taken`; those near the input stay.
-std::size_t rowsThatFit(std::size_t rows, double taken, double room)
-{
-    while (rows > 0 && taken + static_cast<double>(rows) * px(kLeastRow) > room) {
-        --rows;
-    }
-    return rows;
-}
-
-} // namespace
 
 StepsChartLayout layoutChart(const StepsChart& chart, const QRectF& area)
 {

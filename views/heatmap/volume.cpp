@@ -15,6 +15,39 @@ constexpr std::int64_t kMostSlices = 4096;
 
 bool hasVolumeLayout(const RunModel& model) { return model.input().layout == QLatin1String("NHWC"); }
 
+/// The least and the largest finite number; 0 and 0 where there is none.
+std::pair<double, double> finiteRange(const std::vector<double>& values)
+{
+    double low = 0;
+    double high = 0;
+    bool isFirst = true;
+    for (const double value : values) {
+        if (std::isfinite(value)) {
+            low = isFirst ? value : std::min(low, value);
+            high = isFirst ? value : std::max(high, value);
+            isFirst = false;
+        }
+    }
+    return {low, high};
+}
+
+/// The numbers as greys, the least black and the largest white; what is not finite is white too.
+QImage greyPicture(const Plane& plane)
+{
+    const auto [low, high] = finiteRange(plane.values);
+    QImage picture(plane.width, plane.height, QImage::Format_RGB32);
+    for (int y = 0; y < picture.height(); ++y) {
+        auto* line = reinterpret_cast<QRgb*>(picture.scanLine(y));
+        for (int x = 0; x < picture.width(); ++x) {
+            const double value = plane.at(x, y);
+            const double share = high > low ? (value - low) / (high - low) : 0.5;
+            const int grey = std::isfinite(value) ? static_cast<int>(std::lround(255 * share)) : 255;
+            line[x] = qRgb(grey, grey, grey);
+        }
+    }
+    return picture;
+}
+
 } // namespace
 
 bool isVolumeShape(const tensor::Shape& shape, bool isChannelsLast)
@@ -60,44 +93,6 @@ SliceGrid volumeSlices(const tensor::Tensor& volume, bool isChannelsLast, std::o
                                       : tensor::Shape{shape[first], shape[first + 1], shape[first + 2]};
     return sliceGrid(tensor::Tensor::of<double>(drawn, sums), kMostSlices);
 }
-
-namespace
-{
-
-/// The least and the largest finite number; 0 and 0 where there is none.
-std::pair<double, double> finiteRange(const std::vector<double>& values)
-{
-    double low = 0;
-    double high = 0;
-    bool isFirst = true;
-    for (const double value : values) {
-        if (std::isfinite(value)) {
-            low = isFirst ? value : std::min(low, value);
-            high = isFirst ? value : std::max(high, value);
-            isFirst = false;
-        }
-    }
-    return {low, high};
-}
-
-/// The numbers as greys, the least black and the largest white; what is not finite is white too.
-QImage greyPicture(const Plane& plane)
-{
-    const auto [low, high] = finiteRange(plane.values);
-    QImage picture(plane.width, plane.height, QImage::Format_RGB32);
-    for (int y = 0; y < picture.height(); ++y) {
-        auto* line = reinterpret_cast<QRgb*>(picture.scanLine(y));
-        for (int x = 0; x < picture.width(); ++x) {
-            const double value = plane.at(x, y);
-            const double share = high > low ? (value - low) / (high - low) : 0.5;
-            const int grey = std::isfinite(value) ? static_cast<int>(std::lround(255 * share)) : 255;
-            line[x] = qRgb(grey, grey, grey);
-        }
-    }
-    return picture;
-}
-
-} // namespace
 
 QImage volumePicture(const RunModel& model, const SliceGrid& grid, std::optional<int> slice)
 {

@@ -6,10 +6,8 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/heatmapimage.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -67,7 +65,7 @@ HistoryRowLayout layoutHistoryRow(const QRectF& row)
     return layout;
 }
 
-HistoryRows::HistoryRows(QWidget* parent) : QWidget(parent)
+HistoryRows::HistoryRows(QWidget* parent) : DrawnPane(parent)
 {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Values that the relevance came through"));
@@ -235,23 +233,16 @@ void HistoryRows::keyPressEvent(QKeyEvent* event)
     QWidget::keyPressEvent(event);
 }
 
-bool HistoryRows::event(QEvent* event)
+QString HistoryRows::tipAt(const QPointF& at) const
 {
-    if (event->type() == QEvent::ToolTip && m_history) {
-        const auto& help = static_cast<QHelpEvent&>(*event);
-        const int row = help.pos().y() / rowHeight();
-        if (row >= 0 && row < static_cast<int>(m_history->layers.size())) {
-            const HistoryLayer& layer = m_history->layers[static_cast<std::size_t>(row)];
-            QString text =
-                tr("%1: %2 by %3 elements").arg(m_names.value(row), valueText(layer.sum), countText(layer.elements));
-            if (!layer.isWhole) {
-                text += QLatin1Char('\n') + tr("The rest goes round this value.");
-            }
-            QToolTip::showText(help.globalPos(), text, this);
-        }
-        return true;
+    const int row = static_cast<int>(at.y()) / rowHeight();
+    if (!m_history || row < 0 || row >= static_cast<int>(m_history->layers.size())) {
+        return {};
     }
-    return QWidget::event(event);
+    const HistoryLayer& layer = m_history->layers[static_cast<std::size_t>(row)];
+    const QString text =
+        tr("%1: %2 by %3 elements").arg(m_names.value(row), valueText(layer.sum), countText(layer.elements));
+    return layer.isWhole ? text : text + QLatin1Char('\n') + tr("The rest goes round this value.");
 }
 
 } // namespace retro::views

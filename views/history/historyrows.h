@@ -3,9 +3,9 @@
 
 #include "views/common/paint/theme.h"
 #include "views/common/run/historyfacts.h"
+#include "views/common/widgets/drawnpane.h"
 
 #include <QStringList>
-#include <QWidget>
 
 namespace retro::views
 {
@@ -25,7 +25,7 @@ struct HistoryRowLayout
 
 /// The values that an element's relevance came through, one row each from the class down to the element: where in the
 /// value it was, who handed it on, and how much. Up, down and clicks choose a row.
-class HistoryRows final : public QWidget
+class HistoryRows final : public DrawnPane
 {
     Q_OBJECT
 
@@ -41,6 +41,7 @@ public:
     [[nodiscard]] static int rowHeight();
     /// Draws all rows from (0, 0); for files.
     void paint(QPainter& painter, int width, const Theme& colors, int first, int last) const;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     /// A row was clicked or reached with the keys.
@@ -50,7 +51,6 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     void choose(int row);

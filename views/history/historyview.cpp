@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/history/historyview.h"
 
-#include "core/base/file.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/runtexts.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
 #include "views/history/historyrows.h"
@@ -353,17 +350,14 @@ void HistoryView::resizeEvent(QResizeEvent* event)
     }
 }
 
-bool HistoryView::canBeWritten() const { return m_history != nullptr; }
-
 std::string HistoryView::csv() const
 {
     CsvText text({"value", "node", "event", "sum", "elements", "element", "way", "relevance", "part", "rule"});
     for (const HistoryLayer& layer : m_history->layers) {
         for (const HistoryPart& part : layer.largest) {
-            text.add(model().label(layer.value)).add(model().label(layer.node));
-            text.add(layer.position ? static_cast<std::int64_t>(*layer.position) : std::int64_t{-1});
-            text.add(layer.sum).add(layer.elements).add(placeText(part.index));
-            text.add(part.way).add(part.relevance).add(part.part).add(layer.rule).endRow();
+            text.row(model().label(layer.value), model().label(layer.node),
+                     layer.position ? static_cast<std::int64_t>(*layer.position) : -1, layer.sum, layer.elements,
+                     placeText(part.index), part.way, part.relevance, part.part, layer.rule);
         }
     }
     return text.take();
@@ -374,18 +368,10 @@ base::Result<void> HistoryView::exportTo(const std::filesystem::path& path)
     if (!m_history) {
         return base::usageError("no element was asked about", path.string());
     }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, csv());
-    }
     const int width = std::max(m_rows->width(), px(640));
     const int rows = static_cast<int>(m_history->layers.size());
-    const auto paint = [&](QPainter& painter) {
-        const Theme& light = Theme::of(ThemeKind::Light);
-        painter.fillRect(QRectF(0, 0, width, rows * HistoryRows::rowHeight()), light[Role::Base]);
-        m_rows->paint(painter, width, light, 0, rows - 1);
-    };
-    return paintPage(path, QSizeF(width, rows * HistoryRows::rowHeight()), paint, title(),
-                     runTexts(model().run(), model().position()), 2, csv());
+    return write(path, csv(), QSizeF(width, rows * HistoryRows::rowHeight()),
+                 [&](QPainter& painter, const Theme& light) { m_rows->paint(painter, width, light, 0, rows - 1); });
 }
 
 } // namespace retro::views

@@ -4,14 +4,12 @@
 #include "views/common/run/historyfacts.h"
 #include "views/common/view.h"
 
-#include <optional>
 #include <string>
 
 class QLabel;
 class QLineEdit;
 class QSplitter;
 class QTableWidget;
-class QToolButton;
 
 namespace retro::views
 {
@@ -32,7 +30,7 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] bool canBeWritten() const override;
+    [[nodiscard]] bool canBeWritten() const override { return m_history != nullptr; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     /// What is being asked, until the answer comes.

@@ -82,8 +82,6 @@ void CoverSheet::coverBox(const QRect& box)
     }
 }
 
-void CoverSheet::uncoverAll() { std::fill(m_pixels.begin(), m_pixels.end(), 0); }
-
 void CoverSheet::undo()
 {
     if (canUndo()) {

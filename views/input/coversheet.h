@@ -35,7 +35,7 @@ public:
     void coverSpot(const QPoint& center, int diameter);
     void coverLine(const QPoint& from, const QPoint& to, int diameter);
     void coverBox(const QRect& box);
-    void uncoverAll();
+    void uncoverAll() { std::fill(m_pixels.begin(), m_pixels.end(), 0); }
 
     [[nodiscard]] bool canUndo() const { return !m_past.empty(); }
     [[nodiscard]] bool canRedo() const { return !m_future.empty(); }

@@ -5,7 +5,6 @@
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/arrowstep.h"
 
-#include <QFontMetrics>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>

@@ -254,10 +254,6 @@ void InputView::coverBox(const QRect& box)
     });
 }
 
-void InputView::undoCover() { changeCover(&CoverSheet::undo); }
-
-void InputView::redoCover() { changeCover(&CoverSheet::redo); }
-
 void InputView::uncoverAll()
 {
     changeCover([](CoverSheet& sheet) {

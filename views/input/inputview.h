@@ -47,8 +47,8 @@ public:
     [[nodiscard]] const CoverSheet& cover() const;
     [[nodiscard]] CoverColor coverColor() const;
     void coverBox(const QRect& box);
-    void undoCover();
-    void redoCover();
+    void undoCover() { changeCover(&CoverSheet::undo); }
+    void redoCover() { changeCover(&CoverSheet::redo); }
     void uncoverAll();
     /// Another picture came: nothing is covered, nothing can be undone.
     void startCover();

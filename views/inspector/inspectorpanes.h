@@ -8,8 +8,6 @@
 #include <QImage>
 #include <QWidget>
 
-#include <optional>
-
 namespace retro::views
 {
 

@@ -175,8 +175,6 @@ void InspectorView::setFused(FusedNodesPointer fused)
     schedule(Change::Selection);
 }
 
-bool InspectorView::hasRelevance() const { return model().relevanceHandle(m_facts.value).isValid(); }
-
 void InspectorView::showMembers()
 {
     const base::HandleId whole = model().relevanceHandle(m_facts.value);
@@ -286,14 +284,10 @@ base::Result<void> InspectorView::exportTo(const std::filesystem::path& path)
     }
     CsvText text({"index", "value"});
     for (std::int64_t i = 0; i < tensor->size(); ++i) {
-        text.add(i).add(tensor->at(i)).endRow();
+        text.row(i, tensor->at(i));
     }
     return base::writeFile(path, text.take());
 }
-
-QByteArray InspectorView::saveState() const { return m_tab == Tab::Value ? "value" : "relevance"; }
-
-void InspectorView::restoreState(const QByteArray& state) { setTab(state == "value" ? Tab::Value : Tab::Relevance); }
 
 } // namespace retro::views
 

@@ -5,8 +5,6 @@
 #include "views/common/view.h"
 #include "views/inspector/nodefacts.h"
 
-class QButtonGroup;
-class QLabel;
 class QToolButton;
 
 namespace retro::views
@@ -38,8 +36,8 @@ public:
     [[nodiscard]] QString subject() const override { return {}; }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
-    [[nodiscard]] QByteArray saveState() const override;
-    void restoreState(const QByteArray& state) override;
+    [[nodiscard]] QByteArray saveState() const override { return m_tab == Tab::Value ? "value" : "relevance"; }
+    void restoreState(const QByteArray& state) override { setTab(state == "value" ? Tab::Value : Tab::Relevance); }
 
     [[nodiscard]] Tab tab() const { return m_tab; }
     void setTab(Tab tab);
@@ -65,7 +63,7 @@ private:
     [[nodiscard]] bool hasRule() const;
     void showMembers();
     void showTensor();
-    [[nodiscard]] bool hasRelevance() const;
+    [[nodiscard]] bool hasRelevance() const { return model().relevanceHandle(m_facts.value).isValid(); }
     void computeFigures(const tensor::Tensor& tensor);
     void showFigures(const TensorFigures& figures);
     void setPending(bool isPending);

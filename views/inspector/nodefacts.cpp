@@ -3,7 +3,6 @@
 
 #include "core/trace/nodesteps.h"
 #include "views/common/causewords.h"
-#include "views/common/numbertext.h"
 
 #include <QCoreApplication>
 

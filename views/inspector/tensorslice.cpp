@@ -20,6 +20,16 @@ bool isTimeToStop(std::int64_t element, const std::stop_token& stop)
     return element % kOften == 0 && stop.stop_requested();
 }
 
+/// As Python with NumPy under the name np reads it.
+std::string numpyNumber(double v)
+{
+    if (std::isfinite(v)) {
+        return fmt::format("{}", v);
+    }
+    const char* infinity = v > 0 ? "np.inf" : "-np.inf";
+    return std::isnan(v) ? "np.nan" : infinity;
+}
+
 } // namespace
 
 TensorSlice::TensorSlice(tensor::Shape shape) : m_shape(std::move(shape)), m_at(m_shape.size(), 0)
@@ -115,21 +125,6 @@ std::string sliceCsv(const tensor::Tensor& tensor, const TensorSlice& slice, Ten
     }
     return text;
 }
-
-namespace
-{
-
-/// As Python with NumPy under the name np reads it.
-std::string numpyNumber(double v)
-{
-    if (std::isfinite(v)) {
-        return fmt::format("{}", v);
-    }
-    const char* infinity = v > 0 ? "np.inf" : "-np.inf";
-    return std::isnan(v) ? "np.nan" : infinity;
-}
-
-} // namespace
 
 std::string sliceNumpy(const tensor::Tensor& tensor, const TensorSlice& slice, TensorSlice::Cell first,
                        TensorSlice::Cell last)

@@ -6,11 +6,9 @@
 #include "views/common/paint/heatmapimage.h"
 
 #include <QFontMetricsF>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -135,7 +133,7 @@ QImage layerPicture(const tensor::Tensor* relevance, int side, bool isChannelsLa
     return barPicture(row, side);
 }
 
-LayerStrip::LayerStrip(QWidget* parent) : QWidget(parent)
+LayerStrip::LayerStrip(QWidget* parent) : DrawnPane(parent, {720, 140}, {240, 96})
 {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Layers from the score to the input"));
@@ -169,10 +167,6 @@ void LayerStrip::setArrived(int count)
     }
     update();
 }
-
-QSize LayerStrip::sizeHint() const { return {fonts::px(720), fonts::px(140)}; }
-
-QSize LayerStrip::minimumSizeHint() const { return {fonts::px(240), fonts::px(96)}; }
 
 StripLayout LayerStrip::layoutNow() const
 {
@@ -257,11 +251,7 @@ void LayerStrip::paintEvent(QPaintEvent* /*event*/)
     const double margin = fonts::px(8);
     QPainter painter(this);
     paint(painter, QRectF(rect()).adjusted(margin, 0, -margin, -2), theme(this));
-    if (hasFocus()) {
-        painter.setPen(QPen(theme(this)[Role::Accent], 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
+    paintFocus(painter);
 }
 
 void LayerStrip::mousePressEvent(QMouseEvent* event)
@@ -290,19 +280,15 @@ void LayerStrip::keyPressEvent(QKeyEvent* event)
     emit chosen(wanted);
 }
 
-bool LayerStrip::event(QEvent* event)
+QString LayerStrip::tipAt(const QPointF& at) const
 {
-    if (event->type() != QEvent::ToolTip || m_layers.empty()) {
-        return QWidget::event(event);
+    if (m_layers.empty()) {
+        return {};
     }
-    auto* help = static_cast<QHelpEvent*>(event);
-    const Layer& layer = m_layers[static_cast<std::size_t>(layoutNow().cellAt(help->pos().x()))];
-    QToolTip::showText(
-        help->globalPos(),
-        (layer.magnitude ? tr("%1: the magnitudes of the gradient sum to %2") : tr("%1: %2 of the score arrives here"))
-            .arg(layer.name, amountOf(layer)),
-        this);
-    return true;
+    const Layer& layer = m_layers[static_cast<std::size_t>(layoutNow().cellAt(at.x()))];
+    return (layer.magnitude ? tr("%1: the magnitudes of the gradient sum to %2")
+                            : tr("%1: %2 of the score arrives here"))
+        .arg(layer.name, amountOf(layer));
 }
 
 } // namespace retro::views

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/layers/layerchain.h"
 
 #include <QImage>
-#include <QWidget>
 
 #include <vector>
 
@@ -38,7 +38,7 @@ struct StripLayout
 [[nodiscard]] QImage layerPicture(const tensor::Tensor* relevance, int side, bool isChannelsLast);
 
 /// Paints the layers from score to input with the share that arrived; the line below is a slider.
-class LayerStrip final : public QWidget
+class LayerStrip final : public DrawnPane
 {
     Q_OBJECT
 
@@ -53,9 +53,8 @@ public:
     void setArrived(int count);
     [[nodiscard]] const std::vector<Layer>& layers() const { return m_layers; }
     [[nodiscard]] int arrived() const { return m_arrived; }
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
     void paint(QPainter& painter, const QRectF& area, const Theme& theme) const;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     /// A layer was clicked, dragged to or chosen by key.
@@ -66,7 +65,6 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] StripLayout layoutNow() const;

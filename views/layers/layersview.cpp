@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/layers/layersview.h"
 
-#include "core/base/file.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/paintfile.h"
 #include "views/common/run/gradientnote.h"
-#include "views/common/run/runtexts.h"
 #include "views/layers/layerstrip.h"
 
 #include <QPainter>
@@ -132,20 +129,15 @@ base::Result<void> LayersView::exportTo(const std::filesystem::path& path)
     if (!model().hasRun() || m_strip->layers().empty()) {
         return base::usageError("there are no layers to write", path.string());
     }
-    if (path.extension() == ".csv") {
-        CsvText text({"layer", "node", isGradient() ? "magnitude" : "share"});
-        for (const Layer& layer : m_strip->layers()) {
-            text.add(layer.name).add(model().label(layer.node)).add(layer.magnitude.value_or(layer.share)).endRow();
-        }
-        return base::writeFile(path, text.take());
+    CsvText text({"layer", "node", isGradient() ? "magnitude" : "share"});
+    for (const Layer& layer : m_strip->layers()) {
+        text.row(layer.name, model().label(layer.node), layer.magnitude.value_or(layer.share));
     }
     const QSizeF size(std::max(m_strip->width(), 600), std::max(m_strip->height(), 120));
-    const auto paint = [&](QPainter& painter) {
-        const Theme& light = Theme::of(ThemeKind::Light);
-        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+    const auto paint = [&](QPainter& painter, const Theme& light) {
         m_strip->paint(painter, QRectF(QPointF(8, 4), size - QSizeF(16, 8)), light);
     };
-    return paintToFile(path, size, paint, title(), runTexts(model().run(), model().position()), 2);
+    return write(path, text.take(), size, paint);
 }
 
 } // namespace retro::views

@@ -6,12 +6,10 @@
 #include "views/common/paint/marks.h"
 #include "views/ledger/ledgertranslation.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QToolTip>
 
 #include <algorithm>
 #include <array>
@@ -230,7 +228,7 @@ QString curveWords(const LedgerCurve& curve, std::uint32_t visits)
                : ledgerText("%1, %2 unexplained").arg(words, share(unexplained));
 }
 
-CurvePane::CurvePane(QWidget* parent) : QWidget(parent)
+CurvePane::CurvePane(QWidget* parent) : DrawnPane(parent, {420, 180}, {220, 90})
 {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(ledgerText("Relevance over time"));
@@ -254,10 +252,6 @@ std::uint32_t CurvePane::visitAt(double x) const
     const double count = m_figure.end() - first;
     return static_cast<std::uint32_t>(first + std::min(std::floor(share * count), std::max(0.0, count - 1)));
 }
-
-QSize CurvePane::sizeHint() const { return {fonts::px(420), fonts::px(180)}; }
-
-QSize CurvePane::minimumSizeHint() const { return {fonts::px(220), fonts::px(90)}; }
 
 void CurvePane::paintEvent(QPaintEvent* /*event*/)
 {
@@ -284,14 +278,9 @@ void CurvePane::keyPressEvent(QKeyEvent* event)
         std::clamp<std::int64_t>(wanted, 0, static_cast<std::int64_t>(m_figure.curve->visitCount()) - 1)));
 }
 
-bool CurvePane::event(QEvent* event)
+QString CurvePane::tipAt(const QPointF& at) const
 {
-    if (event->type() != QEvent::ToolTip || m_figure.curve->isEmpty()) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), curveWords(*m_figure.curve, visitAt(help->pos().x()) + 1), this);
-    return true;
+    return m_figure.curve->isEmpty() ? QString() : curveWords(*m_figure.curve, visitAt(at.x()) + 1);
 }
 
 } // namespace retro::views

@@ -3,10 +3,10 @@
 
 #include "views/common/paint/theme.h"
 #include "views/common/run/timerange.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/ledger/ledgercurve.h"
 
 #include <QRectF>
-#include <QWidget>
 
 #include <memory>
 #include <optional>
@@ -37,7 +37,7 @@ void paintCurve(QPainter& painter, const CurveFigure& figure, const QRectF& area
 [[nodiscard]] QString curveWords(const LedgerCurve& curve, std::uint32_t visits);
 
 /// The ledger over time. A click or ← → moves the cursor; the pointer at rest gets the figures of a visit.
-class CurvePane final : public QWidget
+class CurvePane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -47,8 +47,7 @@ public:
     [[nodiscard]] const CurveFigure& figure() const { return m_figure; }
     /// The visit at a pixel, within what is drawn.
     [[nodiscard]] std::uint32_t visitAt(double x) const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     /// The end of this visit is wanted.
@@ -58,7 +57,6 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     CurveFigure m_figure;

@@ -5,7 +5,6 @@
 #include "views/common/run/timerange.h"
 
 #include <QString>
-#include <QStringList>
 
 #include <cstdint>
 #include <optional>

@@ -11,7 +11,6 @@
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/rangechip.h"
 #include "views/ledger/curvepane.h"
-#include "views/ledger/ledgerfigures.h"
 #include "views/ledger/ledgertable.h"
 #include "views/ledger/ledgertablemodel.h"
 #include "views/ledger/waterfall.h"
@@ -258,12 +257,8 @@ std::string LedgerView::curveCsv() const
     const CurveFigure& figure = m_curve->figure();
     for (std::uint32_t visit = figure.first(); visit < figure.end(); ++visit) {
         const LedgerCurve& curve = *figure.curve;
-        text.add(std::int64_t{visit} + 1)
-            .add(curve.arrived(visit + 1))
-            .add(curve.onItsWay(visit + 1))
-            .add(curve.absorbed(visit + 1))
-            .add(curve.unexplained(visit + 1))
-            .endRow();
+        text.row(visit + 1, curve.arrived(visit + 1), curve.onItsWay(visit + 1), curve.absorbed(visit + 1),
+                 curve.unexplained(visit + 1));
     }
     return text.take();
 }
@@ -291,7 +286,7 @@ std::string LedgerView::booksCsv() const
 {
     CsvText text({"line", "share", "amount"});
     for (const LedgerLine& line : books().lines) {
-        text.add(line.name).add(line.share).add(line.amount).endRow();
+        text.row(line.name, line.share, line.amount);
     }
     return text.take();
 }

@@ -181,17 +181,6 @@ void paintBar(QPainter& painter, const LedgerLine& line, const QRectF& bar, cons
     }
 }
 
-} // namespace
-
-double ShareAxis::x(double share, const QRectF& track) const
-{
-    const double t = std::clamp((share - low) / (high - low), 0.0, 1.0);
-    return std::round(track.left() + t * track.width());
-}
-
-namespace
-{
-
 /// From the lowest level to the highest, zero between them on a line.
 ShareAxis axisThroughZero(double lowest, double highest)
 {
@@ -211,6 +200,12 @@ ShareAxis axisThroughZero(double lowest, double highest)
 }
 
 } // namespace
+
+double ShareAxis::x(double share, const QRectF& track) const
+{
+    const double t = std::clamp((share - low) / (high - low), 0.0, 1.0);
+    return std::round(track.left() + t * track.width());
+}
 
 ShareAxis shareAxis(double lowest, double highest)
 {

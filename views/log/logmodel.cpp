@@ -126,8 +126,6 @@ QString LogModel::tipAt(std::uint64_t step, int column) const
     return lines.join(QLatin1Char('\n'));
 }
 
-QString LogModel::textOf(int row, int column) const { return textAt(stepAt(row), column); }
-
 QString LogModel::textAt(std::uint64_t step, int column) const
 {
     const trace::Event& e = m_run->events[step];
@@ -154,8 +152,6 @@ QString LogModel::textAt(std::uint64_t step, int column) const
         return eventWords(*m_run, step);
     }
 }
-
-int LogModel::rows() const { return static_cast<int>(m_isFiltered ? m_rows.size() : eventCount()); }
 
 QVariant LogModel::detailOf(int row, int column, int role) const
 {

@@ -58,8 +58,8 @@ public:
     [[nodiscard]] int cursorRow() const { return rowBefore(m_position); }
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] int rows() const override { return static_cast<int>(m_isFiltered ? m_rows.size() : eventCount()); }
+    [[nodiscard]] QString textOf(int row, int column) const override { return textAt(stepAt(row), column); }
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] int rowBefore(std::uint64_t position) const;
     [[nodiscard]] event::Mode modeAt(std::uint64_t step) const;

@@ -7,7 +7,6 @@
 
 #include <QDataStream>
 #include <QIODevice>
-#include <QLineEdit>
 #include <QMenu>
 #include <QToolButton>
 

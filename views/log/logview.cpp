@@ -104,16 +104,6 @@ constexpr double kLeastNode = 60;   // … in a narrow table
 constexpr double kUsualWords = 220; // design pixels of what happened, before promises and bytes have a place
 constexpr double kNodeShare = 0.36; // of what nodes and words share
 
-template <class Number>
-void addNumber(TableText& text, const std::optional<Number>& number)
-{
-    if (number) {
-        text.add(static_cast<std::int64_t>(*number));
-    } else {
-        text.addNothing();
-    }
-}
-
 } // namespace
 
 LogView::LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
@@ -402,14 +392,10 @@ std::string LogView::tableText(TableFormat format) const
         const trace::Event& e = model().run().events[step];
         const base::NodeId node(e.node);
         const bool isNode = node.isValid() && node.index() < model().graph().runNodeCount();
-        text.add(static_cast<std::int64_t>(step) + 1)
-            .add(std::int64_t{e.visit} + 1)
-            .add(m_items->index(row, LogModel::ModeColumn).data().toString())
-            .add(m_items->index(row, LogModel::KindColumn).data().toString())
-            .add(isNode ? model().label(node) : QString());
-        addNumber(text, m_items->promiseOf(step));
-        addNumber(text, m_items->bytesOf(step));
-        text.add(m_items->index(row, LogModel::WhatColumn).data().toString()).endRow();
+        const auto shown = [&](int column) { return m_items->index(row, column).data().toString(); };
+        text.row(step + 1, e.visit + 1, shown(LogModel::ModeColumn), shown(LogModel::KindColumn),
+                 isNode ? model().label(node) : QString(), m_items->promiseOf(step), m_items->bytesOf(step),
+                 shown(LogModel::WhatColumn));
     }
     return text.take();
 }

@@ -5,7 +5,6 @@
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tips.h"
 
 #include <QFontMetricsF>
 #include <QKeyEvent>
@@ -82,9 +81,54 @@ Role nowFill(NowAmount::Kind kind)
     return Role::SearchLine;
 }
 
+/// Where the names of amounts, their bars and their figures stand.
+struct AmountColumns
+{
+    double left = 0;
+    double right = 0;
+    double name = 0;   // width of the names
+    double figure = 0; // width of the figures
+};
+
+AmountColumns amountColumns(const std::vector<NowAmount>& amounts, double most, double width)
+{
+    AmountColumns columns;
+    for (const NowAmount& amount : amounts) {
+        columns.name = std::max(columns.name, std::ceil(fonts::widthOf(fonts::label(), amount.name)) + 1);
+        if (amount.sum) {
+            columns.figure =
+                std::max(columns.figure, std::ceil(fonts::widthOf(fonts::numbers(), amountNowText(*amount.sum, most))));
+        }
+    }
+    columns.left = px(kNowMargin);
+    columns.right = width - px(kNowMargin);
+    columns.name = std::min(columns.name, (columns.right - columns.left) * 0.5);
+    return columns;
+}
+
+/// One amount, as a bar and a figure; its name alone where the amount is not known.
+void paintAmount(QPainter& painter, const Theme& theme, const NowAmount& amount, double most,
+                 const AmountColumns& columns, double top)
+{
+    const double gap = px(8);
+    const bool hasSum = amount.sum.has_value();
+    nowText(painter, {columns.left, top, hasSum ? columns.name : columns.right - columns.left, nowRow()}, Qt::AlignLeft,
+            fonts::label(), theme[hasSum ? Role::Text : Role::SearchText], amount.name);
+    if (hasSum) {
+        const QRectF bar(columns.left + columns.name + gap, std::round(top + (nowRow() - px(kNowBar)) / 2),
+                         columns.right - columns.figure - gap - (columns.left + columns.name + gap), px(kNowBar));
+        if (bar.width() > px(12)) {
+            const double share = most > 0 && std::isfinite(*amount.sum) ? *amount.sum / most : 0;
+            paintShareBar(painter, bar, share, theme[nowFill(amount.kind)], theme);
+        }
+        nowText(painter, {columns.right - columns.figure - 1, top, columns.figure + 1, nowRow()}, Qt::AlignRight,
+                fonts::numbers(), theme[Role::Text], amountNowText(*amount.sum, most));
+    }
+}
+
 } // namespace
 
-NowPane::NowPane(QWidget* parent) : QWidget(parent)
+NowPane::NowPane(QWidget* parent) : DrawnPane(parent, {}, {200, 80})
 {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Now"));
@@ -162,8 +206,6 @@ QString NowPane::text() const
 }
 
 QSize NowPane::sizeHint() const { return {px(340), heightForWidth(std::max(width(), px(260)))}; }
-
-QSize NowPane::minimumSizeHint() const { return {px(200), px(80)}; }
 
 int NowPane::heightForWidth(int width) const
 {
@@ -252,56 +294,6 @@ double NowPane::paintParagraph(QPainter& painter, const Theme& theme, double top
     return used.bottom();
 }
 
-namespace
-{
-
-/// Where the names of amounts, their bars and their figures stand.
-struct AmountColumns
-{
-    double left = 0;
-    double right = 0;
-    double name = 0;   // width of the names
-    double figure = 0; // width of the figures
-};
-
-AmountColumns amountColumns(const std::vector<NowAmount>& amounts, double most, double width)
-{
-    AmountColumns columns;
-    for (const NowAmount& amount : amounts) {
-        columns.name = std::max(columns.name, std::ceil(fonts::widthOf(fonts::label(), amount.name)) + 1);
-        if (amount.sum) {
-            columns.figure =
-                std::max(columns.figure, std::ceil(fonts::widthOf(fonts::numbers(), amountNowText(*amount.sum, most))));
-        }
-    }
-    columns.left = px(kNowMargin);
-    columns.right = width - px(kNowMargin);
-    columns.name = std::min(columns.name, (columns.right - columns.left) * 0.5);
-    return columns;
-}
-
-/// One amount, as a bar and a figure; its name alone where the amount is not known.
-void paintAmount(QPainter& painter, const Theme& theme, const NowAmount& amount, double most,
-                 const AmountColumns& columns, double top)
-{
-    const double gap = px(8);
-    const bool hasSum = amount.sum.has_value();
-    nowText(painter, {columns.left, top, hasSum ? columns.name : columns.right - columns.left, nowRow()}, Qt::AlignLeft,
-            fonts::label(), theme[hasSum ? Role::Text : Role::SearchText], amount.name);
-    if (hasSum) {
-        const QRectF bar(columns.left + columns.name + gap, std::round(top + (nowRow() - px(kNowBar)) / 2),
-                         columns.right - columns.figure - gap - (columns.left + columns.name + gap), px(kNowBar));
-        if (bar.width() > px(12)) {
-            const double share = most > 0 && std::isfinite(*amount.sum) ? *amount.sum / most : 0;
-            paintShareBar(painter, bar, share, theme[nowFill(amount.kind)], theme);
-        }
-        nowText(painter, {columns.right - columns.figure - 1, top, columns.figure + 1, nowRow()}, Qt::AlignRight,
-                fonts::numbers(), theme[Role::Text], amountNowText(*amount.sum, most));
-    }
-}
-
-} // namespace
-
 double NowPane::paintRelevance(QPainter& painter, const Theme& theme, double top) const
 {
     top = paintHeading(painter, theme, top,
@@ -366,14 +358,10 @@ void NowPane::keyPressEvent(QKeyEvent* event)
     QWidget::keyPressEvent(event);
 }
 
-bool NowPane::event(QEvent* event)
+QString NowPane::tipAt(const QPointF& at) const
 {
-    return showTip(*this, *event,
-                   [this](const QPointF& at) {
-                       const NowEvent* row = eventAt(at.y());
-                       return row != nullptr ? (row->node + QLatin1Char(' ') + row->what).trimmed() : QString();
-                   }) ||
-           QWidget::event(event);
+    const NowEvent* row = eventAt(at.y());
+    return row != nullptr ? (row->node + QLatin1Char(' ') + row->what).trimmed() : QString();
 }
 
 } // namespace retro::views

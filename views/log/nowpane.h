@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/widgets/drawnpane.h"
 #include "views/log/nowfacts.h"
-
-#include <QWidget>
 
 class QPainter;
 
@@ -14,7 +13,7 @@ class Theme;
 
 /// Paints what happens now: events, where the relevance of the node is, its rule with numbers; or what a picture of
 /// fast play adds up. GUI thread.
-class NowPane final : public QWidget
+class NowPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -33,7 +32,7 @@ public:
     [[nodiscard]] QString text() const;
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] int heightForWidth(int width) const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     /// The row of this event was clicked, or double-clicked.
@@ -47,7 +46,6 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] const NowEvent* eventAt(double y) const;

@@ -4,13 +4,11 @@
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tips.h"
 
 #include <QCoreApplication>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
 
 #include <algorithm>
 #include <cmath>
@@ -136,7 +134,7 @@ QString shapeWord(const lut::Buffer& buffer)
                                          extents.join(QStringLiteral(", ")));
 }
 
-DataFlowPane::DataFlowPane(QWidget* parent) : QWidget(parent)
+DataFlowPane::DataFlowPane(QWidget* parent) : DrawnPane(parent)
 {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -384,14 +382,10 @@ QString DataFlowPane::tipOf(const FlowBox& box) const
              countText(static_cast<std::int64_t>(launch.items)), QString::number(launch.blockSize));
 }
 
-bool DataFlowPane::event(QEvent* event)
+QString DataFlowPane::tipAt(const QPointF& at) const
 {
-    return showTip(*this, *event,
-                   [this](const QPointF& at) {
-                       const std::size_t box = m_picture.boxAt(at);
-                       return box < m_picture.boxes.size() ? tipOf(m_picture.boxes[box]) : QString();
-                   }) ||
-           QWidget::event(event);
+    const std::size_t box = m_picture.boxAt(at);
+    return box < m_picture.boxes.size() ? tipOf(m_picture.boxes[box]) : QString();
 }
 
 void DataFlowPane::mousePressEvent(QMouseEvent* event)

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "core/trace/lutdetail.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/lut/flowpicture.h"
 #include "views/lut/lutrun.h"
-
-#include <QWidget>
 
 #include <memory>
 #include <optional>
@@ -17,7 +16,7 @@ class Theme;
 
 /// The picture of a layer's data flow. The kernel at the cursor and its buffers stand out; those that ran before are
 /// dark, those to come are pale.
-class DataFlowPane final : public QWidget
+class DataFlowPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -45,6 +44,7 @@ public:
     /// Draws everything at (0, 0), as a file gets it.
     void paintAll(QPainter& painter) const;
     [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     /// A kernel that ran was chosen.
@@ -54,7 +54,6 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
     void changeEvent(QEvent* event) override;
 
 private:

@@ -38,7 +38,7 @@ std::uint32_t moved(std::uint32_t at, int by) { return by < 0 && at == 0 ? 0U : 
 
 } // namespace
 
-PairMapPane::PairMapPane(QWidget* parent) : QWidget(parent) { setFocusPolicy(Qt::StrongFocus); }
+PairMapPane::PairMapPane(QWidget* parent) : DrawnPane(parent, {}, {220, 160}) { setFocusPolicy(Qt::StrongFocus); }
 
 void PairMapPane::setDetail(std::shared_ptr<const trace::LutDetail> detail)
 {
@@ -57,8 +57,6 @@ void PairMapPane::setSite(const trace::TableSite& site)
     setAccessibleDescription(sentence());
     update();
 }
-
-QSize PairMapPane::minimumSizeHint() const { return {fonts::px(220), fonts::px(160)}; }
 
 double PairMapPane::valueAt(const trace::TableSite& site) const
 {

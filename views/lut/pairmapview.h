@@ -4,6 +4,7 @@
 #include "core/trace/lutdetail.h"
 #include "views/common/paint/colorbar.h"
 #include "views/common/view.h"
+#include "views/common/widgets/drawnpane.h"
 
 #include <QImage>
 
@@ -14,7 +15,7 @@ class ElidedLabel;
 class LutChoice;
 
 /// Relevance of each pair of positions as a triangle of cells; of a layer without positions, of each table as a bar.
-class PairMapPane final : public QWidget
+class PairMapPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -31,7 +32,6 @@ public:
     [[nodiscard]] QRectF rectOf(const trace::TableSite& site) const;
     /// "21 looks at 9: +0.209, 6.9 % of all amounts; 496 pairs sum to +3.021", or the same of a table.
     [[nodiscard]] QString sentence() const;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
     void siteChosen(const retro::trace::TableSite& site);

@@ -10,10 +10,8 @@
 #include "views/lut/flowpicture.h"
 #include "views/lut/lutchoice.h"
 
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +58,7 @@ BarRoles rolesOf(const std::optional<RunLaunch>& launch, const std::optional<Run
 
 } // namespace
 
-StreamsPane::StreamsPane(QWidget* parent) : QWidget(parent) {}
+StreamsPane::StreamsPane(QWidget* parent) : DrawnPane(parent) {}
 
 void StreamsPane::setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches,
                            const ops::LutDeviceTimes* measured)
@@ -216,27 +214,19 @@ void StreamsPane::paintWait(QPainter& painter, const LaunchTime& time) const
     }
 }
 
-bool StreamsPane::event(QEvent* event)
+QString StreamsPane::tipAt(const QPointF& at) const
 {
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
+    const LaunchTime* time = timeAt(at);
+    if (time == nullptr) {
+        return {};
     }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    if (const LaunchTime* time = timeAt(help->pos())) {
-        const lut::Launch& launch = m_schedules[time->pass].launches[time->launch];
-        QToolTip::showText(help->globalPos(),
-                           (time->isMeasured   ? tr("%1, %2\nmoves %3 in %4 µs (measured on the GPU)")
-                            : time->isRecorded ? tr("%1, %2\nmoves %3 in %4 µs (in this run)")
-                            : time->isIdle     ? tr("%1, %2\nmoves %3 in %4 µs (another kernel did its work)")
-                                               : tr("%1, %2\nmoves %3 in %4 µs (modelled)"))
-                               .arg(passWord(m_schedules[time->pass].pass), textOf(lut::nameOf(launch.kernel)),
-                                    bytesText(static_cast<std::int64_t>(time->bytes)),
-                                    valueText((time->end - time->start) * 1e6, 3)),
-                           this);
-    } else {
-        QToolTip::hideText();
-    }
-    return true;
+    const lut::Launch& launch = m_schedules[time->pass].launches[time->launch];
+    return (time->isMeasured   ? tr("%1, %2\nmoves %3 in %4 µs (measured on the GPU)")
+            : time->isRecorded ? tr("%1, %2\nmoves %3 in %4 µs (in this run)")
+            : time->isIdle     ? tr("%1, %2\nmoves %3 in %4 µs (another kernel did its work)")
+                               : tr("%1, %2\nmoves %3 in %4 µs (modelled)"))
+        .arg(passWord(m_schedules[time->pass].pass), textOf(lut::nameOf(launch.kernel)),
+             bytesText(static_cast<std::int64_t>(time->bytes)), valueText((time->end - time->start) * 1e6, 3));
 }
 
 void StreamsPane::mousePressEvent(QMouseEvent* event)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "views/common/view.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/lut/lutrun.h"
 #include "views/lut/streamtimes.h"
 
@@ -11,7 +12,7 @@ namespace retro::views
 class LutChoice;
 
 /// Bars of launches on their streams over time.
-class StreamsPane final : public QWidget
+class StreamsPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -28,6 +29,7 @@ public:
     [[nodiscard]] QRectF barOf(const LaunchTime& time) const;
     void paintAll(QPainter& painter) const;
     [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     void launchChosen(std::uint64_t position);
@@ -35,7 +37,6 @@ signals:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] std::optional<RunLaunch> launchOf(const LaunchTime& time) const;

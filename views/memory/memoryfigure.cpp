@@ -10,7 +10,6 @@
 #include "views/memory/memoryview.h"
 
 #include <QPainter>
-#include <QPolygonF>
 
 #include <algorithm>
 #include <array>
@@ -289,8 +288,7 @@ std::string memoryCsv(const std::vector<MemoryFigure>& figures)
     for (const MemoryFigure& figure : figures) {
         for (const MemoryUnit& unit : figure.units) {
             for (std::size_t step = 0; step < unit.steps.size(); ++step) {
-                text.add(figure.isBackward ? QStringLiteral("backward") : QStringLiteral("forward"));
-                text.add(unit.index).add(static_cast<std::int64_t>(step) + 1).add(unit.steps[step]).endRow();
+                text.row(figure.isBackward ? "backward" : "forward", unit.index, step + 1, unit.steps[step]);
             }
         }
     }

@@ -4,8 +4,6 @@
 #include "core/graph/graph.h"
 #include "views/common/run/fusednode.h"
 
-#include <QString>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +12,6 @@
 class QPainter;
 class QPoint;
 class QRectF;
-class QSizeF;
 
 namespace retro::views
 {

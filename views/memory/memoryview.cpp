@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/memory/memoryview.h"
 
-#include "core/base/file.h"
 #include "core/ops/gradienttimes.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/runtexts.h"
 #include "views/common/widgets/arrowstep.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
@@ -261,16 +258,11 @@ base::Result<void> MemoryView::exportTo(const std::filesystem::path& path)
     if (!model().hasRun() || figure().isEmpty()) {
         return base::usageError("no recurrent layer is open whose memory could be written", path.string());
     }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, memoryCsv(m_figures));
-    }
     const QSizeF size(900, 420);
-    const auto paint = [&](QPainter& painter) {
-        const Theme& light = Theme::of(ThemeKind::Light);
-        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+    const auto paint = [&](QPainter& painter, const Theme& light) {
         paintMemory(painter, figure(), QRectF(QPointF(), size).adjusted(10, 8, -8, -4), light);
     };
-    return paintPage(path, size, paint, title(), runTexts(model().run(), model().position()), 2, memoryCsv(m_figures));
+    return write(path, memoryCsv(m_figures), size, paint);
 }
 
 } // namespace retro::views

@@ -2,7 +2,6 @@
 #include "views/notebook/notebookmodel.h"
 
 #include "views/common/numbertext.h"
-#include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
 #include "views/common/widgets/tablecell.h"
 

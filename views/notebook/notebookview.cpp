@@ -9,7 +9,6 @@
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
-#include "views/notebook/notebookmodel.h"
 #include "views/notebook/notebooktext.h"
 
 #include <QAction>
@@ -218,8 +217,6 @@ QString NotebookView::subject() const
     }
     return visited == 0 ? tr("%1 pinned").arg(countText(pinned)) : tr("%1 pinned, %2").arg(countText(pinned), places);
 }
-
-QString NotebookView::hint() const { return tr("Where you have been and what you noted."); }
 
 bool NotebookView::canShow(const SelectedThing& thing) const
 {

@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Notebook"); }
     [[nodiscard]] QString subject() const override;
-    [[nodiscard]] QString hint() const override;
+    [[nodiscard]] QString hint() const override { return tr("Where you have been and what you noted."); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     /// Writes pinned places and trail as Markdown.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/output/outputview.h"
 
-#include "core/base/file.h"
 #include "core/trace/targetplace.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/pagefile.h"
-#include "views/common/run/runtexts.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/output/outputcanvas.h"
@@ -139,13 +136,7 @@ std::string OutputView::csv() const
         for (std::size_t i = 0; i < shown.shares.size(); ++i) {
             const SegmentShare& share = shown.shares[i];
             const Segments::One& one = shown.segments->found()[i];
-            text.add(share.index).add(share.name).add(one.places).add(one.score).add(share.area);
-            if (share.share) {
-                text.add(*share.share);
-            } else {
-                text.add(QString());
-            }
-            text.endRow();
+            text.row(share.index, share.name, one.places, one.score, share.area, share.share);
         }
         return text.take();
     }
@@ -154,7 +145,7 @@ std::string OutputView::csv() const
     for (int y = 0; y < plane.height; ++y) {
         for (int x = 0; x < plane.width; ++x) {
             if (const QString code = shown.codeAt({x, y}); !code.isEmpty()) {
-                text.add(code).add(plane.at(x, y)).endRow();
+                text.row(code, plane.at(x, y));
             }
         }
     }
@@ -169,16 +160,11 @@ base::Result<void> OutputView::exportTo(const std::filesystem::path& path)
     if (!model().hasRun() || figure().isEmpty()) {
         return base::usageError("there is no output with several rows of classes to write", path.string());
     }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, csv());
-    }
     const QSizeF size(360, 360 + (figure().shares.empty() ? 0 : 30 + 30 * static_cast<int>(figure().shares.size())));
-    const auto paint = [&](QPainter& painter) {
-        const Theme& light = Theme::of(ThemeKind::Light);
-        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+    const auto paint = [&](QPainter& painter, const Theme& light) {
         m_canvas->paint(painter, QRectF(QPointF(), size).adjusted(8, 8, -8, -8), light);
     };
-    return paintPage(path, size, paint, title(), runTexts(model().run(), model().position()), 2, csv());
+    return write(path, csv(), size, paint);
 }
 
 } // namespace retro::views

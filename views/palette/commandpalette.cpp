@@ -6,7 +6,6 @@
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
-#include "views/palette/palettemodel.h"
 
 #include <QApplication>
 #include <QFocusEvent>

@@ -7,8 +7,6 @@
 namespace retro::views
 {
 
-void PaletteModel::addSource(std::unique_ptr<PaletteSource> source) { m_sources.push_back(std::move(source)); }
-
 PaletteSource* PaletteModel::sourceOf(QChar sign) const
 {
     const auto at = std::find_if(m_sources.begin(), m_sources.end(),

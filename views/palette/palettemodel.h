@@ -25,7 +25,7 @@ public:
     explicit PaletteModel(QObject* parent = nullptr) : QAbstractListModel(parent) {}
 
     /// The first source lists for an empty text.
-    void addSource(std::unique_ptr<PaletteSource> source);
+    void addSource(std::unique_ptr<PaletteSource> source) { m_sources.push_back(std::move(source)); }
     /// Asks the sources.
     void setText(const QString& text);
     [[nodiscard]] const PaletteItem& itemAt(int row) const { return m_items[static_cast<std::size_t>(row)]; }

@@ -69,8 +69,6 @@ QString AnalysisView::subject() const
 
 bool AnalysisView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QString AnalysisView::emptyReason() const { return m_plan.whyNoSubject(tr("Nothing to analyse: %1")); }
-
 void AnalysisView::refresh(Changes /*changes*/)
 {
     if (m_plan.state() == PlanState::Absent) {

@@ -29,7 +29,7 @@ public:
 protected:
     void refresh(Changes changes) override;
     void resizeEvent(QResizeEvent* event) override;
-    [[nodiscard]] QString emptyReason() const override;
+    [[nodiscard]] QString emptyReason() const override { return m_plan.whyNoSubject(tr("Nothing to analyse: %1")); }
 
 private:
     QTreeWidgetItem& addPart(const QString& title, const QString& figure, const QString& note);

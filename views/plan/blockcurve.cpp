@@ -220,11 +220,7 @@ std::string blockCsv(const BlockFigure& figure)
 {
     CsvText text({"operators", "peak_bytes", "extra_work_percent", "fits"});
     for (const BlockPoint& point : figure.points) {
-        text.add(static_cast<std::int64_t>(point.operators))
-            .add(static_cast<std::int64_t>(point.peak))
-            .add(figure.extra(point.cost))
-            .add(point.peak <= figure.budget ? QStringLiteral("yes") : QStringLiteral("no"))
-            .endRow();
+        text.row(point.operators, point.peak, figure.extra(point.cost), point.peak <= figure.budget ? "yes" : "no");
     }
     return text.take();
 }

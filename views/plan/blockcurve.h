@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/analysis/fromgraph.h"
 #include "views/plan/planmodel.h"
 
 #include <QRectF>
 #include <QSizeF>
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -11,12 +11,10 @@
 #include "views/plan/bytescale.h"
 
 #include <QHBoxLayout>
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -33,7 +31,7 @@ namespace
 constexpr std::size_t kQuickCurve = 1200;
 } // namespace
 
-BlockSizePane::BlockSizePane(QWidget* parent) : QWidget(parent)
+BlockSizePane::BlockSizePane(QWidget* parent) : DrawnPane(parent, {340, 130}, {180, 84})
 {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Peak and extra work over the size of blocks"));
@@ -45,10 +43,6 @@ void BlockSizePane::setFigure(BlockFigure figure)
     m_figure = std::move(figure);
     update();
 }
-
-QSize BlockSizePane::sizeHint() const { return {px(340), px(130)}; }
-
-QSize BlockSizePane::minimumSizeHint() const { return {px(180), px(84)}; }
 
 QString BlockSizePane::tipAt(const QPointF& at) const
 {
@@ -68,11 +62,7 @@ void BlockSizePane::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     paintBlockCurve(painter, m_figure, QSizeF(size()), theme(this));
-    if (hasFocus()) {
-        painter.setPen(theme(this)[Role::Accent]);
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
+    paintFocus(painter);
 }
 
 void BlockSizePane::choose(double pixel)
@@ -107,21 +97,6 @@ void BlockSizePane::keyPressEvent(QKeyEvent* event)
     }
     const std::size_t now = m_figure.chosen > 0 ? m_figure.chosen : m_figure.root();
     emit sizeChosen(isLarger ? std::min(now + 1, m_figure.operators) : std::max<std::size_t>(now, 2) - 1);
-}
-
-bool BlockSizePane::event(QEvent* event)
-{
-    if (event->type() != QEvent::ToolTip) {
-        return QWidget::event(event);
-    }
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tipAt(help->pos());
-    if (tip.isEmpty()) {
-        QToolTip::hideText();
-    } else {
-        QToolTip::showText(help->globalPos(), tip, this);
-    }
-    return true;
 }
 
 BlockSizeView::BlockSizeView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
@@ -185,8 +160,6 @@ base::Result<void> BlockSizeView::exportTo(const std::filesystem::path& path)
         path, size, [&](QPainter& painter) { paintBlockCurve(painter, figure, size, theme(this)); }, tr("Block size"),
         {{"model", m_plan.plan()->subject->model.toStdString()}}, 2);
 }
-
-QString BlockSizeView::emptyReason() const { return m_plan.whyNoPlan(tr("No blocks: %1")); }
 
 BlockFigure BlockSizeView::figureNow() const
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "views/common/view.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/plan/blockcurve.h"
 
 class QPushButton;
@@ -12,7 +13,7 @@ namespace retro::views
 class ElidedLabel;
 
 /// The curve of block sizes. A click or a drag chooses a size, ← and → the next smaller and larger one.
-class BlockSizePane final : public QWidget
+class BlockSizePane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -21,9 +22,7 @@ public:
     void setFigure(BlockFigure figure);
     [[nodiscard]] const BlockFigure& figure() const { return m_figure; }
     /// What stands at a place, in words; empty where nothing is.
-    [[nodiscard]] QString tipAt(const QPointF& at) const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     void sizeChosen(quint64 operators);
@@ -33,7 +32,6 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     void choose(double pixel);
@@ -61,7 +59,7 @@ public:
 
 protected:
     void refresh(Changes changes) override;
-    [[nodiscard]] QString emptyReason() const override;
+    [[nodiscard]] QString emptyReason() const override { return m_plan.whyNoPlan(tr("No blocks: %1")); }
 
 private:
     [[nodiscard]] BlockFigure figureNow() const;

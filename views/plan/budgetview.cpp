@@ -139,8 +139,6 @@ QString BudgetView::hint() const { return tr("Drag: the plan follows. In the red
 
 bool BudgetView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 
-QString BudgetView::emptyReason() const { return m_plan.whyNoSubject(tr("No budget: %1")); }
-
 QString BudgetView::message() const { return m_message->text(); }
 
 void BudgetView::refresh(Changes /*changes*/)

@@ -35,7 +35,7 @@ public:
 
 protected:
     void refresh(Changes changes) override;
-    [[nodiscard]] QString emptyReason() const override;
+    [[nodiscard]] QString emptyReason() const override { return m_plan.whyNoSubject(tr("No budget: %1")); }
 
 private:
     void makeFigures(QWidget& parent);

@@ -7,7 +7,6 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/paintfile.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 
 #include <QKeyEvent>
@@ -40,7 +39,7 @@ QString nodeName(const trace::Run& run, base::NodeId node)
 
 } // namespace
 
-FrontierPane::FrontierPane(QWidget* parent) : QWidget(parent)
+FrontierPane::FrontierPane(QWidget* parent) : DrawnPane(parent, {380, 200}, {160, 50})
 {
     setAccessibleName(tr("Memory over the operators"));
     setMouseTracking(true);
@@ -61,10 +60,6 @@ void FrontierPane::setVisit(std::optional<std::uint32_t> visit)
         update();
     }
 }
-
-QSize FrontierPane::sizeHint() const { return {px(380), px(200)}; }
-
-QSize FrontierPane::minimumSizeHint() const { return {px(160), px(50)}; }
 
 QRectF FrontierPane::chart(const QSizeF& size) const
 {
@@ -157,12 +152,7 @@ void FrontierPane::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
     paint(painter, QSizeF(size()), theme(this));
-    if (hasFocus()) {
-        painter.setRenderHint(QPainter::Antialiasing, false);
-        painter.setPen(theme(this)[Role::Accent]);
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
+    paintFocus(painter);
 }
 
 /// The visit nearest to a pixel.
@@ -222,11 +212,6 @@ void FrontierPane::keyPressEvent(QKeyEvent* event)
     emit visitChosen(isForward ? std::min(now + 1, last) : std::max(now, first + 1) - 1);
 }
 
-bool FrontierPane::event(QEvent* event)
-{
-    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
-}
-
 FrontierChart::FrontierChart(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
     : View(model, cursor, selection, parent), m_plan(plan), m_jobs(new JobRunner(this))
 {
@@ -261,8 +246,6 @@ void FrontierChart::forget()
 }
 
 bool FrontierChart::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
-
-bool FrontierChart::canBeWritten() const { return model().hasRun(); }
 
 base::Result<void> FrontierChart::exportTo(const std::filesystem::path& path)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "views/common/view.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/plan/frontiercurve.h"
 #include "views/plan/planmodel.h"
 
@@ -14,7 +15,7 @@ class JobRunner;
 class Theme;
 
 /// The three curves, painted. A click goes to the visit nearest to a place; hovering says operator and figures.
-class FrontierPane final : public QWidget
+class FrontierPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -29,9 +30,7 @@ public:
     [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_run; }
     void paint(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     /// What stands at a place, in words; empty where nothing is.
-    [[nodiscard]] QString tipAt(const QPointF& at) const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     void visitChosen(quint32 visit);
@@ -40,7 +39,6 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] QRectF chart(const QSizeF& size) const;
@@ -66,7 +64,7 @@ public:
         return tr("Memory over the forward operators, the second half mirrored.");
     }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] bool canBeWritten() const override;
+    [[nodiscard]] bool canBeWritten() const override { return model().hasRun(); }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] FrontierPane& pane() const { return *m_pane; }
 

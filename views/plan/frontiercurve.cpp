@@ -176,10 +176,8 @@ std::string frontierCsv(const trace::Timeline& timeline)
     const graph::Graph& graph = *timeline.run().graph;
     for (const FrontierRow& row : frontierRows(timeline)) {
         const bool isKnown = row.node.isValid() && row.node.index() < graph.runNodeCount();
-        text.add(std::int64_t{row.visit});
-        text.add(isKnown ? QString::fromStdString(std::string(graph.labelOf(row.node))) : QString());
-        text.add(std::int64_t{row.position}).add(row.bytes.kept).add(row.bytes.arguments);
-        text.add(row.bytes.relevance).add(row.bytes.sum()).endRow();
+        text.row(row.visit, isKnown ? std::string(graph.labelOf(row.node)) : std::string(), row.position,
+                 row.bytes.kept, row.bytes.arguments, row.bytes.relevance, row.bytes.sum());
     }
     return text.take();
 }

@@ -34,41 +34,6 @@ std::string gradientName(const ShownPlan& plan, std::uint32_t row)
     return what + plan.rowLabel(row).toStdString();
 }
 
-} // namespace
-
-std::vector<const StackBand*> MemoryStack::at(std::uint32_t column) const
-{
-    std::vector<const StackBand*> there;
-    for (const StackBand& band : bands) {
-        if (band.from > column) {
-            break;
-        }
-        if (column < band.until) {
-            there.push_back(&band);
-        }
-    }
-    std::ranges::stable_sort(there, [](const StackBand* a, const StackBand* b) { return a->bytes > b->bytes; });
-    return there;
-}
-
-void MemoryStack::finish(std::size_t columns)
-{
-    std::ranges::stable_sort(bands, {}, &StackBand::from);
-    std::vector<std::int64_t> change(columns + 1, 0);
-    for (const StackBand& band : bands) {
-        change[band.from] += static_cast<std::int64_t>(band.bytes);
-        change[band.until] -= static_cast<std::int64_t>(band.bytes);
-    }
-    std::int64_t bytes = 0;
-    for (std::size_t at = 0; at < columns; ++at) {
-        bytes += change[at];
-        sums.push_back(static_cast<std::uint64_t>(bytes));
-    }
-}
-
-namespace
-{
-
 /// A band for each stay of a value.
 void addStays(const ShownPlan& plan, std::vector<StackBand>& bands)
 {
@@ -109,6 +74,36 @@ void addWorkspaces(const ShownPlan& plan, std::vector<StackBand>& bands)
 }
 
 } // namespace
+
+std::vector<const StackBand*> MemoryStack::at(std::uint32_t column) const
+{
+    std::vector<const StackBand*> there;
+    for (const StackBand& band : bands) {
+        if (band.from > column) {
+            break;
+        }
+        if (column < band.until) {
+            there.push_back(&band);
+        }
+    }
+    std::ranges::stable_sort(there, [](const StackBand* a, const StackBand* b) { return a->bytes > b->bytes; });
+    return there;
+}
+
+void MemoryStack::finish(std::size_t columns)
+{
+    std::ranges::stable_sort(bands, {}, &StackBand::from);
+    std::vector<std::int64_t> change(columns + 1, 0);
+    for (const StackBand& band : bands) {
+        change[band.from] += static_cast<std::int64_t>(band.bytes);
+        change[band.until] -= static_cast<std::int64_t>(band.bytes);
+    }
+    std::int64_t bytes = 0;
+    for (std::size_t at = 0; at < columns; ++at) {
+        bytes += change[at];
+        sums.push_back(static_cast<std::uint64_t>(bytes));
+    }
+}
 
 MemoryStack stackOf(const ShownPlan& plan)
 {

@@ -285,12 +285,7 @@ std::string paretoCsv(const ParetoFigure& figure)
         const bool isBest = std::ranges::any_of(front, [&](const PlanPoint& best) {
             return best.planner == point.planner && best.peak == point.peak && best.cost == point.cost;
         });
-        text.add(QString::fromStdString(point.planner))
-            .add(static_cast<std::int64_t>(point.peak))
-            .add(point.cost)
-            .add(figure.extra(point.cost))
-            .add(std::int64_t{isBest ? 1 : 0})
-            .endRow();
+        text.row(point.planner, point.peak, point.cost, figure.extra(point.cost), isBest ? 1 : 0);
     }
     return text.take();
 }

@@ -7,9 +7,6 @@
 #include "views/common/paint/theme.h"
 #include "views/plan/decisionmarks.h"
 
-#include <QPainter>
-#include <QPixmap>
-
 #include <algorithm>
 
 namespace retro::views
@@ -48,8 +45,6 @@ QString PinTableModel::nameOf(analysis::OpValueId value) const
                ? plan->rowLabel(row)
                : QString::fromStdString(m_plan.subject()->graph().value(value).name);
 }
-
-Decision PinTableModel::choiceAt(int row) const { return m_plan.choiceOf(valueAt(row)).value_or(Decision::Keep); }
 
 const PinEffect* PinTableModel::effectAt(int row) const
 {
@@ -90,8 +85,6 @@ QString PinTableModel::tipOf(int row, int column) const
                                   : tr("The plan with this choice, less the plan without it");
 }
 
-int PinTableModel::rows() const { return m_plan.subject() ? static_cast<int>(m_pins.size()) : 0; }
-
 QVariant PinTableModel::detailOf(int row, int column, int role) const
 {
     switch (role) {
@@ -113,13 +106,9 @@ std::string PinTableModel::csv() const
     CsvText text({"tensor", "choice", "peak_bytes", "work_percent"});
     for (int row = 0; row < rowCount(); ++row) {
         const PinEffect* effect = effectAt(row);
-        text.add(QString::fromStdString(m_plan.subject()->graph().value(valueAt(row)).name));
-        text.add(wordOf(choiceAt(row)));
-        if (effect == nullptr) { // not known
-            text.add(QString()).add(QString()).endRow();
-        } else {
-            text.add(effect->peak).add(workOf(*effect)).endRow();
-        }
+        const auto peak = effect != nullptr ? std::optional(effect->peak) : std::nullopt; // else it is not known
+        const auto work = effect != nullptr ? std::optional(workOf(*effect)) : std::nullopt;
+        text.row(m_plan.subject()->graph().value(valueAt(row)).name, wordOf(choiceAt(row)), peak, work);
     }
     return text.take();
 }

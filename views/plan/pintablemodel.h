@@ -27,11 +27,11 @@ public:
     [[nodiscard]] std::string csv() const;
 
 private:
-    [[nodiscard]] int rows() const override;
+    [[nodiscard]] int rows() const override { return m_plan.subject() ? static_cast<int>(m_pins.size()) : 0; }
     [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] QString nameOf(analysis::OpValueId value) const;
-    [[nodiscard]] Decision choiceAt(int row) const;
+    [[nodiscard]] Decision choiceAt(int row) const { return m_plan.choiceOf(valueAt(row)).value_or(Decision::Keep); }
     [[nodiscard]] const PinEffect* effectAt(int row) const;
     [[nodiscard]] double workOf(const PinEffect& effect) const;
     [[nodiscard]] QString tipOf(int row, int column) const;

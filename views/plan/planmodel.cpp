@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/plan/planmodel.h"
 
-#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>

@@ -9,7 +9,6 @@
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/listtable.h"
-#include "views/common/widgets/tips.h"
 #include "views/plan/plannertablemodel.h"
 #include "views/plan/searchmoment.h"
 
@@ -38,7 +37,7 @@ namespace
 constexpr std::size_t kQuick = 1200;
 } // namespace
 
-ParetoPane::ParetoPane(QWidget* parent) : QWidget(parent)
+ParetoPane::ParetoPane(QWidget* parent) : DrawnPane(parent, {380, 230}, {200, 120})
 {
     setAccessibleName(tr("Memory against work"));
     setAccessibleDescription(tr("Every plan as a point. The table below says the same in figures."));
@@ -49,10 +48,6 @@ void ParetoPane::setFigure(ParetoFigure figure)
     m_figure = std::move(figure);
     update();
 }
-
-QSize ParetoPane::sizeHint() const { return {px(380), px(230)}; }
-
-QSize ParetoPane::minimumSizeHint() const { return {px(200), px(120)}; }
 
 void ParetoPane::paintEvent(QPaintEvent* /*event*/)
 {
@@ -76,18 +71,13 @@ void ParetoPane::mouseDoubleClickEvent(QMouseEvent* event)
     }
 }
 
-bool ParetoPane::event(QEvent* event)
+QString ParetoPane::tipAt(const QPointF& at) const
 {
-    return showTip(*this, *event,
-                   [this](const QPointF& at) {
-                       const schedule::Attempt* one = attemptAt(m_figure, QSizeF(size()), at);
-                       return one == nullptr ? QString()
-                                             : tr("%1: peak %2, extra work %3 %")
-                                                   .arg(plannerTitle(one->planner),
-                                                        bytesText(static_cast<std::int64_t>(one->peak)),
-                                                        signedText(m_figure.extra(one->cost), 1));
-                   }) ||
-           QWidget::event(event);
+    const schedule::Attempt* one = attemptAt(m_figure, QSizeF(size()), at);
+    return one == nullptr ? QString()
+                          : tr("%1: peak %2, extra work %3 %")
+                                .arg(plannerTitle(one->planner), bytesText(static_cast<std::int64_t>(one->peak)),
+                                     signedText(m_figure.extra(one->cost), 1));
 }
 
 PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
@@ -295,8 +285,6 @@ base::Result<void> PlannersView::exportTo(const std::filesystem::path& path)
         path, size, [&](QPainter& painter) { paintPareto(painter, figure, size, theme(this)); }, tr("Planners"),
         {{"model", m_plan.plan()->subject->model.toStdString()}, {"planner", figure.chosen}}, 2);
 }
-
-QString PlannersView::emptyReason() const { return m_plan.whyNoPlan(tr("No planner was asked: %1")); }
 
 ParetoFigure PlannersView::figureNow() const
 {

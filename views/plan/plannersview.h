@@ -2,6 +2,7 @@
 #pragma once
 
 #include "views/common/view.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/plan/pareto.h"
 
 class QComboBox;
@@ -19,7 +20,7 @@ class PlannerTableModel;
 
 /// The chart of memory against work. A click on a planner's symbol shows it in the table, a double click plans with it.
 /// Owned by its view.
-class ParetoPane final : public QWidget
+class ParetoPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -27,8 +28,7 @@ public:
     explicit ParetoPane(QWidget* parent = nullptr);
     void setFigure(ParetoFigure figure);
     [[nodiscard]] const ParetoFigure& figure() const { return m_figure; }
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
 
 signals:
     void plannerPointed(const QString& planner);
@@ -38,7 +38,6 @@ protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     ParetoFigure m_figure;
@@ -78,7 +77,7 @@ signals:
 
 protected:
     void refresh(Changes changes) override;
-    [[nodiscard]] QString emptyReason() const override;
+    [[nodiscard]] QString emptyReason() const override { return m_plan.whyNoPlan(tr("No planner was asked: %1")); }
 
 private:
     void makeTable();

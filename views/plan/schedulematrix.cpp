@@ -2,8 +2,6 @@
 #include "views/plan/schedulematrix.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 namespace retro::views

@@ -4,7 +4,6 @@
 #include "core/schedule/peaktensors.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/theme.h"
-#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/schedulepainter.h"
 
@@ -30,7 +29,7 @@ constexpr std::uint32_t kMeasuredNames = 400; // names that are measured for the
 
 } // namespace
 
-SchedulePane::SchedulePane(PlanModel& plan, QWidget* parent) : QWidget(parent), m_plan(plan)
+SchedulePane::SchedulePane(PlanModel& plan, QWidget* parent) : DrawnPane(parent, {760, 480}, {360, 220}), m_plan(plan)
 {
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Schedule"));
@@ -253,10 +252,6 @@ void SchedulePane::resizeEvent(QResizeEvent* event)
     QWidget::resizeEvent(event);
 }
 
-QSize SchedulePane::sizeHint() const { return {fonts::px(760), fonts::px(480)}; }
-
-QSize SchedulePane::minimumSizeHint() const { return {fonts::px(360), fonts::px(220)}; }
-
 QString SchedulePane::stepTip(std::uint32_t column) const
 {
     const ScheduleColumn& at = m_figure.plan->matrix.columns()[column];
@@ -303,13 +298,6 @@ QString SchedulePane::tipAt(const QPointF& at) const
     }
     return figure.columns.holds(at.x()) ? stepTip(figure.columns.itemUnder(at.x())) : QString();
 }
-
-bool SchedulePane::event(QEvent* event)
-{
-    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
-}
-
-void SchedulePane::scrubTo(double x) { m_plan.setStep(fitted().columns.itemUnder(x)); }
 
 void SchedulePane::chooseRow(std::uint32_t row)
 {

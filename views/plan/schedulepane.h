@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/widgets/drawnpane.h"
 #include "views/plan/planmodel.h"
 #include "views/plan/schedulefigure.h"
 
 #include <QPixmap>
-#include <QWidget>
 
 #include <optional>
 
@@ -18,7 +18,7 @@ class Theme;
 /// step, a drag over ruler or curve scrubs, a drag over the matrix moves what is in sight, the wheel zooms at the
 /// pointer (Ctrl: steps alone, Shift: moves), a double click shows all. Keys: ← → step, ↑ ↓ tensor, Home, End, + −, 0
 /// shows all, K keeps, R recomputes.
-class SchedulePane final : public QWidget
+class SchedulePane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -40,11 +40,9 @@ public:
     /// Draws the pane at any size.
     void paint(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     /// What stands under a point, in words; empty where nothing is.
-    [[nodiscard]] QString tipAt(const QPointF& at) const;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
     [[nodiscard]] const ScheduleFigure& figure() const { return m_figure; }
     [[nodiscard]] ScheduleLayout layoutNow() const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
     /// How often the still part was painted.
     [[nodiscard]] int paintings() const { return m_paintings; }
 
@@ -66,7 +64,6 @@ protected:
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     enum class Drag : std::uint8_t { None, Scrub, Pan };
@@ -81,7 +78,7 @@ private:
     [[nodiscard]] QString stackTip(std::uint32_t column) const;
     void chooseRow(std::uint32_t row);
     void moveRow(int by);
-    void scrubTo(double x);
+    void scrubTo(double x) { m_plan.setStep(fitted().columns.itemUnder(x)); }
     void drop();
 
     PlanModel& m_plan;

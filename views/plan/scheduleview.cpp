@@ -57,17 +57,6 @@ PictureTexts textsOf(const ShownPlan& plan)
             {"peak", std::to_string(plan.result.peak)}};
 }
 
-void addStep(CsvText& text, const ShownPlan& plan, const ScheduleColumn& column, const QString& measured)
-{
-    const bool hasRow = column.row != analysis::kNone;
-    text.add(QString::fromLatin1(wordOf(column.cell)));
-    text.add(column.op == analysis::kNone ? QString() : QString::fromStdString(plan.graph().op(column.op).name));
-    text.add(hasRow ? plan.rowName(column.row) : QString());
-    text.add(static_cast<std::int64_t>(column.bytes)).add(measured).add(std::int64_t{column.live});
-    text.add(hasRow ? wordOf(plan.matrix.rows()[column.row].decision) : QString());
-    text.add(hasRow ? plan.reasonOf(column.row) : QString()).endRow();
-}
-
 } // namespace
 
 std::string scheduleCsv(const ShownPlan& plan, const std::vector<std::uint64_t>& measured)
@@ -76,8 +65,13 @@ std::string scheduleCsv(const ShownPlan& plan, const std::vector<std::uint64_t>&
         {"step", "kind", "operator", "tensor", "bytes", "measured_bytes", "live_tensors", "decision", "reason"});
     for (std::uint32_t at = 0; at < plan.matrix.columns().size(); ++at) {
         const ScheduleColumn& column = plan.matrix.columns()[at];
-        text.add(std::int64_t{at} + 1);
-        addStep(text, plan, column, column.step < measured.size() ? QString::number(measured[column.step]) : QString());
+        const bool hasRow = column.row != analysis::kNone;
+        const auto bytes = column.step < measured.size() ? std::optional(measured[column.step]) : std::nullopt;
+        text.row(at + 1, wordOf(column.cell),
+                 column.op == analysis::kNone ? std::string() : plan.graph().op(column.op).name,
+                 hasRow ? plan.rowName(column.row) : QString(), column.bytes, bytes, column.live,
+                 hasRow ? wordOf(plan.matrix.rows()[column.row].decision) : QString(),
+                 hasRow ? plan.reasonOf(column.row) : QString());
     }
     return text.take();
 }

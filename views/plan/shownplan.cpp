@@ -107,6 +107,55 @@ std::vector<std::uint32_t> cutsOf(const analysis::JointGraph& joint)
                : schedule::narrowEnds(joint.graph, halves.forward, std::clamp(few, std::size_t{1}, kMostCuts));
 }
 
+using analysis::kNone;
+
+QString shownText(const char* text) { return QCoreApplication::translate("retro::views::ShownPlan", text); }
+
+/// Why an operator may run only once; empty when it may run again.
+QString whyOnce(const analysis::Op& op)
+{
+    if (op.mayRepeat()) {
+        return {};
+    }
+    return op.phase == analysis::Phase::Gradient ? shownText("a gradient runs once")
+           : op.isStochastic                     ? shownText("runs once: it draws random numbers")
+           : op.isEffectful                      ? shownText("runs once: it has effects")
+                                                 : shownText("runs once: it is not recomputable");
+}
+
+/// Columns between the first and the last stay of a tensor at which it is not in memory.
+std::int64_t stepsAway(const ScheduleMatrix& matrix, std::uint32_t row)
+{
+    std::int64_t away = 0;
+    const auto spans = matrix.spansOf(row);
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+        away += std::int64_t{spans[i].from} - spans[i - 1].until;
+    }
+    return away;
+}
+
+QString planText(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
+
+QString columnText(std::uint32_t column) { return countText(std::int64_t{column} + 1); }
+
+/// The columns of a run are visits.
+QString columnWord(const ShownPlan& plan) { return plan.axis ? shownText("visit") : shownText("step"); }
+
+/// How the tensor of a row went in front of column `until`, and how it came back at `from`.
+QStringList gapWords(const ShownPlan& plan, std::uint32_t row, std::uint32_t until, std::uint32_t from)
+{
+    const ScheduleGap* gap = plan.axis ? plan.axis->gapAt(row, from) : nullptr;
+    const ScheduleCell* back = plan.matrix.cellAt(row, from);
+    const bool isFetched = back != nullptr && back->kind == CellKind::Prefetch;
+    const QString gone = (isFetched ? shownText("moved out by %1 %2") : shownText("dropped behind %1 %2"))
+                             .arg(columnWord(plan), columnText(until - 1));
+    const QString returned =
+        gap != nullptr ? shownText("P%1 waits for it from %2, found at %3")
+                             .arg(QString::number(gap->promise), columnText(gap->from), columnText(gap->until))
+                       : (isFetched ? shownText("fetched at %1") : shownText("made again at %1")).arg(columnText(from));
+    return {gone, returned};
+}
+
 } // namespace
 
 int BlockTree::boxAt(std::uint32_t row) const
@@ -142,40 +191,6 @@ BlockTree blockTree(const analysis::JointGraph& joint, const schedule::Plan& pla
     boxes.tree.isOfPlan = isOfPlan;
     return std::move(boxes.tree);
 }
-
-namespace
-{
-
-using analysis::kNone;
-
-QString shownText(const char* text) { return QCoreApplication::translate("retro::views::ShownPlan", text); }
-
-/// Why an operator may run only once; empty when it may run again.
-QString whyOnce(const analysis::Op& op)
-{
-    if (op.mayRepeat()) {
-        return {};
-    }
-    return op.phase == analysis::Phase::Gradient ? shownText("a gradient runs once")
-           : op.isStochastic                     ? shownText("runs once: it draws random numbers")
-           : op.isEffectful                      ? shownText("runs once: it has effects")
-                                                 : shownText("runs once: it is not recomputable");
-}
-
-/// Columns between the first and the last stay of a tensor at which it is not in memory.
-std::int64_t stepsAway(const ScheduleMatrix& matrix, std::uint32_t row)
-{
-    std::int64_t away = 0;
-    const auto spans = matrix.spansOf(row);
-    for (std::size_t i = 1; i < spans.size(); ++i) {
-        away += std::int64_t{spans[i].from} - spans[i - 1].until;
-    }
-    return away;
-}
-
-QString planText(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
-
-} // namespace
 
 ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question, schedule::PlanResult result)
 {
@@ -287,31 +302,6 @@ QString ShownPlan::reasonOf(std::uint32_t row) const
     }
     return {};
 }
-
-namespace
-{
-
-QString columnText(std::uint32_t column) { return countText(std::int64_t{column} + 1); }
-
-/// The columns of a run are visits.
-QString columnWord(const ShownPlan& plan) { return plan.axis ? shownText("visit") : shownText("step"); }
-
-/// How the tensor of a row went in front of column `until`, and how it came back at `from`.
-QStringList gapWords(const ShownPlan& plan, std::uint32_t row, std::uint32_t until, std::uint32_t from)
-{
-    const ScheduleGap* gap = plan.axis ? plan.axis->gapAt(row, from) : nullptr;
-    const ScheduleCell* back = plan.matrix.cellAt(row, from);
-    const bool isFetched = back != nullptr && back->kind == CellKind::Prefetch;
-    const QString gone = (isFetched ? shownText("moved out by %1 %2") : shownText("dropped behind %1 %2"))
-                             .arg(columnWord(plan), columnText(until - 1));
-    const QString returned =
-        gap != nullptr ? shownText("P%1 waits for it from %2, found at %3")
-                             .arg(QString::number(gap->promise), columnText(gap->from), columnText(gap->until))
-                       : (isFetched ? shownText("fetched at %1") : shownText("made again at %1")).arg(columnText(from));
-    return {gone, returned};
-}
-
-} // namespace
 
 QString ShownPlan::storyOf(std::uint32_t row) const
 {

@@ -12,7 +12,6 @@
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/listtable.h"
-#include "views/common/widgets/tips.h"
 #include "views/plan/bytescale.h"
 #include "views/plan/scheduleaxis.h"
 
@@ -82,6 +81,13 @@ std::vector<double> filledIn(const std::vector<std::optional<double>>& known, do
     return all;
 }
 
+// Design pixels.
+constexpr double kTraceLeft = 62;
+constexpr double kTraceTop = 22;
+constexpr double kTraceBottom = 22;
+constexpr double kTraceRight = 12;
+constexpr double kTraceLines = 36; // between figures of memory
+
 } // namespace
 
 std::vector<DeviceMemoryPointer> deviceMemories(const formats::MemorySnapshot& snapshot, const QString& file)
@@ -135,19 +141,7 @@ PlanOverTrace planOverTrace(const ShownPlan& plan, const DeviceMemory& memory)
     return over;
 }
 
-namespace
-{
-
-// Design pixels.
-constexpr double kTraceLeft = 62;
-constexpr double kTraceTop = 22;
-constexpr double kTraceBottom = 22;
-constexpr double kTraceRight = 12;
-constexpr double kTraceLines = 36; // between figures of memory
-
-} // namespace
-
-SnapshotChart::SnapshotChart(QWidget* parent) : QWidget(parent)
+SnapshotChart::SnapshotChart(QWidget* parent) : DrawnPane(parent, {420, 190}, {180, 80})
 {
     setAccessibleName(tr("Memory of the device over its trace"));
     setMouseTracking(true);
@@ -170,10 +164,6 @@ void SnapshotChart::layOver()
     m_over = m_memory && m_plan ? planOverTrace(*m_plan, *m_memory) : PlanOverTrace();
     update();
 }
-
-QSize SnapshotChart::sizeHint() const { return {px(420), px(190)}; }
-
-QSize SnapshotChart::minimumSizeHint() const { return {px(180), px(80)}; }
 
 QRectF SnapshotChart::area(const QSizeF& size) const
 {
@@ -289,11 +279,6 @@ void SnapshotChart::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     paint(painter, size(), theme(this));
-}
-
-bool SnapshotChart::event(QEvent* event)
-{
-    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 SnapshotView::SnapshotView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
@@ -419,10 +404,7 @@ base::Result<void> SnapshotView::exportTo(const std::filesystem::path& path)
     if (path.extension() == ".csv") {
         CsvText text({"event", "allocated", "reserved"});
         for (const formats::MemoryMoment& moment : shown->course.moments) {
-            text.add(static_cast<std::int64_t>(moment.event))
-                .add(static_cast<std::int64_t>(moment.allocated))
-                .add(static_cast<std::int64_t>(moment.reserved))
-                .endRow();
+            text.row(moment.event, moment.allocated, moment.reserved);
         }
         return base::writeFile(path, text.take());
     }

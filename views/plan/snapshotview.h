@@ -3,6 +3,7 @@
 
 #include "core/formats/memorycourse.h"
 #include "views/common/view.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/plan/planmodel.h"
 #include "views/plan/shownplan.h"
 
@@ -58,7 +59,7 @@ class JobRunner;
 class Theme;
 
 /// Memory of a device over a trace: allocated, reserved, and the plan laid over it.
-class SnapshotChart final : public QWidget
+class SnapshotChart final : public DrawnPane
 {
     Q_OBJECT
 
@@ -69,14 +70,11 @@ public:
     /// Null: no plan.
     void setPlan(ShownPlanPointer plan);
     [[nodiscard]] const PlanOverTrace& over() const { return m_over; }
-    [[nodiscard]] QString tipAt(const QPointF& at) const;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
     void paint(QPainter& painter, const QSizeF& size, const Theme& theme) const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] QRectF area(const QSizeF& size) const;

@@ -114,8 +114,6 @@ base::Result<void> TensorsView::exportTo(const std::filesystem::path& path)
     return base::writeFile(path, m_items->csv());
 }
 
-QString TensorsView::emptyReason() const { return m_plan.whyNoPlan(tr("No tensors: %1")); }
-
 void TensorsView::refresh(Changes changes)
 {
     if (m_plan.state() == PlanState::Absent) {

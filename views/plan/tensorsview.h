@@ -36,7 +36,7 @@ public:
 
 protected:
     void refresh(Changes changes) override;
-    [[nodiscard]] QString emptyReason() const override;
+    [[nodiscard]] QString emptyReason() const override { return m_plan.whyNoPlan(tr("No tensors: %1")); }
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:

@@ -6,9 +6,6 @@
 #include "views/common/paint/theme.h"
 #include "views/plan/decisionmarks.h"
 
-#include <QPainter>
-#include <QPixmap>
-
 #include <algorithm>
 
 namespace retro::views
@@ -106,15 +103,8 @@ std::string TensorTableModel::csv() const
     for (int i = 0; i < rowCount(); ++i) {
         const Row row = at(i);
         const ScheduleRow& one = facts(row);
-        text.add(m_shown->rowName(row))
-            .add(static_cast<std::int64_t>(m_shown->bytesOf(row)))
-            .add(std::int64_t{one.first} + 1)
-            .add(std::int64_t{one.last} + 1)
-            .add(wordOf(one.decision))
-            .add(std::int64_t{one.runs})
-            .add(m_shown->costOf(row))
-            .add(m_shown->reasonOf(row))
-            .endRow();
+        text.row(m_shown->rowName(row), m_shown->bytesOf(row), one.first + 1, one.last + 1, wordOf(one.decision),
+                 one.runs, m_shown->costOf(row), m_shown->reasonOf(row));
     }
     return text.take();
 }

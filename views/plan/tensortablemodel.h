@@ -6,8 +6,6 @@
 
 #include "views/common/widgets/recordtable.h"
 
-#include <vector>
-
 namespace retro::views
 {
 

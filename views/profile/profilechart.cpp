@@ -6,7 +6,6 @@
 #include "views/common/paint/marks.h"
 #include "views/common/paint/theme.h"
 #include "views/common/viewcontext.h"
-#include "views/common/widgets/tips.h"
 
 #include <QMouseEvent>
 #include <QPainter>
@@ -57,7 +56,7 @@ QString nodeWords(const trace::Run& run, base::NodeId node)
 
 } // namespace
 
-ProfileChart::ProfileChart(QWidget* parent) : QWidget(parent)
+ProfileChart::ProfileChart(QWidget* parent) : DrawnPane(parent, {480, 170}, {200, 110})
 {
     setAccessibleName(tr("Computations over time"));
     setMouseTracking(true);
@@ -93,10 +92,6 @@ void ProfileChart::setPlace(std::uint64_t position, base::NodeId node)
     m_node = node;
     update();
 }
-
-QSize ProfileChart::sizeHint() const { return {px(480), px(170)}; }
-
-QSize ProfileChart::minimumSizeHint() const { return {px(200), px(110)}; }
 
 QRectF ProfileChart::area() const
 {
@@ -258,11 +253,6 @@ void ProfileChart::mousePressEvent(QMouseEvent* event)
     if (row && event->button() == Qt::LeftButton) {
         emit rowChosen(static_cast<qsizetype>(*row));
     }
-}
-
-bool ProfileChart::event(QEvent* event)
-{
-    return showTip(*this, *event, [this](const QPointF& at) { return tipAt(at); }) || QWidget::event(event);
 }
 
 } // namespace retro::views

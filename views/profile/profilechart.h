@@ -2,10 +2,10 @@
 #pragma once
 
 #include "core/trace/run.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/profile/profilemeasure.h"
 
 #include <QRectF>
-#include <QWidget>
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@ class Theme;
 
 /// A pass over its time: a bar per computation, as long as it took and as high as what is measured, in the colour of
 /// its half; below, a line per decision about memory. Grey what is behind the cursor. A click goes there.
-class ProfileChart final : public QWidget
+class ProfileChart final : public DrawnPane
 {
     Q_OBJECT
 
@@ -30,11 +30,9 @@ public:
     void setPlace(std::uint64_t position, base::NodeId node);
     /// The computation at a place of the widget; none where there is none.
     [[nodiscard]] std::optional<std::size_t> rowAt(const QPointF& at) const;
-    [[nodiscard]] QString tipAt(const QPointF& at) const;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
     [[nodiscard]] QRectF barOf(std::size_t row) const;
     void paint(QPainter& painter) const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
     void rowChosen(qsizetype row);
@@ -42,7 +40,6 @@ signals:
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
-    bool event(QEvent* event) override;
 
 private:
     [[nodiscard]] QRectF area() const;

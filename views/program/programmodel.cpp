@@ -92,6 +92,15 @@ private:
     std::vector<std::uint64_t> m_starts;
 };
 
+QString namesOf(const std::vector<program::BufferId>& buffers)
+{
+    QStringList names;
+    for (const program::BufferId buffer : buffers) {
+        names.append(QString::fromStdString(program::nameOf(buffer)));
+    }
+    return names.join(QStringLiteral(", "));
+}
+
 } // namespace
 
 ProgramRows::ProgramRows(const trace::Run& run)
@@ -132,20 +141,6 @@ int ProgramRows::lastDone(std::uint64_t position) const
     }
     return last;
 }
-
-namespace
-{
-
-QString namesOf(const std::vector<program::BufferId>& buffers)
-{
-    QStringList names;
-    for (const program::BufferId buffer : buffers) {
-        names.append(QString::fromStdString(program::nameOf(buffer)));
-    }
-    return names.join(QStringLiteral(", "));
-}
-
-} // namespace
 
 ProgramModel::ProgramModel(QObject* parent)
     : ColumnTable({{tr("No."), Cells::Figures},

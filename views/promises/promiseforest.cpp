@@ -71,6 +71,18 @@ std::unique_ptr<PromiseRow> makeRow(PromiseRow* parent, std::size_t position, ba
     return row;
 }
 
+/// The group of each node; kNoLayer of those in none.
+std::vector<std::uint32_t> groupsOfNodes(const std::vector<layout::LikeGroup>& groups, std::size_t nodes)
+{
+    std::vector<std::uint32_t> groupOf(nodes, kNoLayer);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        for (const std::uint32_t node : groups[group].nodes) {
+            groupOf[node] = static_cast<std::uint32_t>(group);
+        }
+    }
+    return groupOf;
+}
+
 } // namespace
 
 PromiseForest::PromiseForest(const trace::Run& run)
@@ -87,23 +99,6 @@ void PromiseForest::read(const trace::Run& run)
         book(m_promises, run.events[step], step);
     }
 }
-
-namespace
-{
-
-/// The group of each node; kNoLayer of those in none.
-std::vector<std::uint32_t> groupsOfNodes(const std::vector<layout::LikeGroup>& groups, std::size_t nodes)
-{
-    std::vector<std::uint32_t> groupOf(nodes, kNoLayer);
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        for (const std::uint32_t node : groups[group].nodes) {
-            groupOf[node] = static_cast<std::uint32_t>(group);
-        }
-    }
-    return groupOf;
-}
-
-} // namespace
 
 /// As the graph shows them; those in which no promise starts are no layers here.
 void PromiseForest::findLayers(const trace::Run& run)

@@ -39,22 +39,11 @@ public:
     }
 
 private:
-    void addMoment(const std::optional<std::uint64_t>& step)
-    {
-        if (step) {
-            m_text.add(static_cast<std::int64_t>(*step) + 1).add(std::int64_t{m_run.visitOf(*step)} + 1);
-        } else {
-            m_text.addNothing().addNothing();
-        }
-    }
+    using Number = std::optional<std::uint64_t>;
 
-    void addAge(const PromiseFacts& facts)
+    void addMoment(const Number& step)
     {
-        if (const std::optional<PromiseAge> age = ageOf(facts, m_now)) {
-            m_text.add(std::int64_t{age->visits(m_run)}).add(static_cast<std::int64_t>(age->events()));
-        } else {
-            m_text.addNothing().addNothing();
-        }
+        m_text.cells(step ? Number(*step + 1) : Number(), step ? Number(m_run.visitOf(*step) + 1) : Number());
     }
 
     [[nodiscard]] const trace::PromiseState* stateOf(base::PromiseId promise) const
@@ -79,20 +68,14 @@ private:
             return branch.argumentAt && *branch.argumentAt < m_now;
         });
         const auto branches = static_cast<std::int64_t>(facts.branches.size());
-        m_text.add(std::int64_t{promise.value})
-            .add(QString::fromUtf8(event::nameOf(facts.kind).data()))
-            .add(m_model.label(facts.start))
-            .add(wordOf(stateOf(facts)));
+        m_text.cells(promise.value, event::nameOf(facts.kind), m_model.label(facts.start), wordOf(stateOf(facts)));
         addMoment(facts.raisedAt);
         addMoment(facts.completedAt);
-        addAge(facts);
-        m_text.add(std::int64_t{facts.depth})
-            .add(shapeText(m_run, facts))
-            .add(state != nullptr ? heldBytes(m_run, *state) : std::int64_t{0})
-            .add(branches)
-            .add(static_cast<std::int64_t>(found))
-            .add(branches - static_cast<std::int64_t>(found))
-            .addList(facts.parents);
+        const std::optional<PromiseAge> age = ageOf(facts, m_now);
+        m_text.cells(age ? Number(age->visits(m_run)) : Number(), age ? Number(age->events()) : Number(), facts.depth,
+                     shapeText(m_run, facts), state != nullptr ? heldBytes(m_run, *state) : std::int64_t{0}, branches,
+                     found, branches - found);
+        m_text.addList(facts.parents);
         if (m_isJson) {
             m_text.addDetail("operands", base::jsonOut(branchesOf(facts, state)));
         }

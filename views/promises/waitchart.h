@@ -7,7 +7,6 @@
 #include <QWidget>
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace retro::views

@@ -90,8 +90,6 @@ QString RegionValuesModel::tipOf(const RegionPart& part)
                         : QString();
 }
 
-int RegionValuesModel::rows() const { return static_cast<int>(m_values.size()); }
-
 QVariant RegionValuesModel::detailOf(int row, int column, int role) const
 {
     if (role != Qt::ToolTipRole) {

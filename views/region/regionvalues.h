@@ -31,7 +31,7 @@ public:
     [[nodiscard]] int rowOf(base::ValueId value) const;
 
 private:
-    [[nodiscard]] int rows() const override;
+    [[nodiscard]] int rows() const override { return static_cast<int>(m_values.size()); }
     [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
     [[nodiscard]] std::vector<base::ValueId> ordered() const;

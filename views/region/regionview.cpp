@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/region/regionview.h"
 
-#include "core/base/file.h"
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/pagefile.h"
 #include "views/common/paint/theme.h"
-#include "views/common/run/runtexts.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/common/widgets/listtable.h"
@@ -423,20 +420,16 @@ void RegionView::refresh(Changes changes)
     showButtons();
 }
 
-bool RegionView::canBeWritten() const { return region() != nullptr; }
-
 std::string RegionView::csv(const RegionFacts& shown) const
 {
     CsvText text({"value", "axis", "channel", "part", "relevance"});
     for (const RegionPart& part : shown.parts) {
-        text.add(model().label(part.value)).add(std::int64_t{-1}).add(std::int64_t{-1});
-        text.add(part.total).add(part.relevance).endRow();
+        text.row(model().label(part.value), -1, -1, part.total, part.relevance);
         const std::vector<RegionChannel> channels =
             part.axis ? rankedAlong(shown, part.value, *part.axis, part.perChannel.size())
                       : std::vector<RegionChannel>();
         for (const RegionChannel& channel : channels) {
-            text.add(model().label(part.value)).add(static_cast<std::int64_t>(*part.axis)).add(channel.index);
-            text.add(channel.part).add(channel.relevance).endRow();
+            text.row(model().label(part.value), *part.axis, channel.index, channel.part, channel.relevance);
         }
     }
     return text.take();
@@ -448,16 +441,11 @@ base::Result<void> RegionView::exportTo(const std::filesystem::path& path)
     if (!shown) {
         return base::usageError("no region is marked", path.string());
     }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, csv(*shown));
-    }
     const QSizeF size(std::max(m_strip->width(), px(700)), std::max(m_strip->height(), px(190)));
-    const auto paint = [&](QPainter& painter) {
-        const Theme& light = Theme::of(ThemeKind::Light);
-        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+    const auto paint = [&](QPainter& painter, const Theme& light) {
         m_strip->paint(painter, QRectF(QPointF(8, 4), size - QSizeF(16, 8)), light);
     };
-    return paintPage(path, size, paint, title(), runTexts(model().run(), model().position()), 2, csv(*shown));
+    return write(path, csv(*shown), size, paint);
 }
 
 } // namespace retro::views

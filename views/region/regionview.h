@@ -34,7 +34,7 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] bool canBeWritten() const override;
+    [[nodiscard]] bool canBeWritten() const override { return region() != nullptr; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     /// Buttons of the actions that mark a region, at the left end of the row.

@@ -7,7 +7,6 @@
 #include "views/text/textpaint.h"
 #include "views/text/tokencolumns.h"
 
-#include <QFontMetricsF>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>

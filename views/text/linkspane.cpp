@@ -7,7 +7,6 @@
 #include "views/text/textpaint.h"
 #include "views/text/tokencolumns.h"
 
-#include <QFontMetricsF>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
@@ -42,7 +41,8 @@ double largestLink(const TextFocus& focus)
 
 } // namespace
 
-LinksPane::LinksPane(TextFocus& focus, QWidget* parent) : QWidget(parent), m_focus(focus)
+LinksPane::LinksPane(TextFocus& focus, QWidget* parent)
+    : DrawnPane(parent, {640, 2 * kBox + kMostBetween}, {320, 2 * kBox + kLeastBetween + 2 * kMargin}), m_focus(focus)
 {
     setAccessibleName(tr("What one attention handed from word to word"));
     for (const auto signal : {&TextFocus::textChanged, &TextFocus::changed, &TextFocus::scrolled}) {
@@ -55,10 +55,6 @@ void LinksPane::setThreshold(double share)
     m_threshold = share;
     update();
 }
-
-QSize LinksPane::sizeHint() const { return {fonts::px(640), fonts::px(2 * kBox + kMostBetween)}; }
-
-QSize LinksPane::minimumSizeHint() const { return {fonts::px(320), fonts::px(2 * kBox + kLeastBetween + 2 * kMargin)}; }
 
 std::vector<const DrawnLink*> LinksPane::linksInSight(const TokenColumns& columns) const
 {

@@ -3,9 +3,8 @@
 
 #include "views/common/paint/colormap.h"
 #include "views/common/paint/theme.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/text/textstamps.h"
-
-#include <QWidget>
 
 #include <vector>
 
@@ -21,7 +20,7 @@ struct TokenColumns;
 /// What one attention handed from word to word: the words with their relevance behind the layer above, in front of it
 /// below, and between them a link per pair, as thick as the relevance that it carried. Draws the strongest links of
 /// those with an end in sight. GUI thread.
-class LinksPane final : public QWidget
+class LinksPane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -34,8 +33,6 @@ public:
     void paintAll(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     /// Links that are drawn at the present size.
     [[nodiscard]] int drawnCount() const;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
     void chosen(int token);

@@ -34,11 +34,8 @@ std::string csvOf(const TextFocus& focus, bool isByHead)
     const int rows = isByHead ? focus.headCount() : focus.layerCount() + 1;
     for (int row = 0; row < rows; ++row) {
         for (int token = 0; token < focus.tokenCount(); ++token) {
-            text.add(static_cast<std::int64_t>(row))
-                .add(static_cast<std::int64_t>(token))
-                .add(QString::fromStdString(focus.text()->tokens[static_cast<std::size_t>(token)].text))
-                .add(isByHead ? focus.atHead(row, token) : focus.atLayer(row, token))
-                .endRow();
+            text.row(row, token, focus.text()->tokens[static_cast<std::size_t>(token)].text,
+                     isByHead ? focus.atHead(row, token) : focus.atLayer(row, token));
         }
     }
     return text.take();

@@ -75,8 +75,6 @@ QString FrontierTable::stateTip(const Member& member) const
     return member.heldByPromise ? tr("A promise that starts here holds it") : QString();
 }
 
-int FrontierTable::rows() const { return m_model.hasRun() ? RecordTable::rows() : 0; }
-
 FrontierView::FrontierView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
 {

@@ -6,7 +6,6 @@
 #include "views/common/widgets/recordtable.h"
 
 #include <set>
-#include <vector>
 
 class QTableView;
 
@@ -27,7 +26,7 @@ public:
 
 private:
     using Member = trace::FrontierMember;
-    [[nodiscard]] int rows() const override;
+    [[nodiscard]] int rows() const override { return m_model.hasRun() ? RecordTable::rows() : 0; }
     [[nodiscard]] QString stateText(const Member& member) const;
     [[nodiscard]] QString stateTip(const Member& member) const;
     [[nodiscard]] trace::HandleInfo info(const Member& member) const;

@@ -217,6 +217,33 @@ void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, bool isA
     }
 }
 
+/// A column of visits in several modes: how many are in each.
+void paintModeShare(QPainter& painter, const QRectF& track, const ModeShare& column, const Theme& theme)
+{
+    double bottom = track.bottom();
+    for (const event::Mode mode : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
+        const std::uint32_t count = column.counts[static_cast<std::size_t>(mode)];
+        if (count > 0) {
+            const double height = std::max(1.0, track.height() * count / column.total());
+            painter.fillRect(QRectF(column.left, bottom - height, 1, height), theme.mode(mode).line);
+            bottom -= height;
+        }
+    }
+}
+
+/// Visits in one mode: one cell, or one for each where there is room.
+void paintModeRow(QPainter& painter, const QRectF& track, const ModeCell& cell, const TimeScale& scale,
+                  const Theme& theme)
+{
+    const std::uint32_t parts = scale.pixelsPerVisit() >= fonts::px(kLeastOwnCell) ? cell.count : 1;
+    const double width = (cell.right - cell.left) / parts; // with room for its letter every visit has a cell
+    for (std::uint32_t i = 0; i < parts; ++i) {
+        const double gap = parts > 1 || cell.count == 1 ? 1 : 0;
+        paintModeCell(painter, {cell.left + i * width + gap, track.top(), width - gap, track.height()}, cell.mode,
+                      theme);
+    }
+}
+
 } // namespace
 
 void paintTrackName(QPainter& painter, const QRectF& track, double columnWidth, const QString& name, const Theme& theme)
@@ -319,38 +346,6 @@ void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, c
         }
     }
 }
-
-namespace
-{
-
-/// A column of visits in several modes: how many are in each.
-void paintModeShare(QPainter& painter, const QRectF& track, const ModeShare& column, const Theme& theme)
-{
-    double bottom = track.bottom();
-    for (const event::Mode mode : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
-        const std::uint32_t count = column.counts[static_cast<std::size_t>(mode)];
-        if (count > 0) {
-            const double height = std::max(1.0, track.height() * count / column.total());
-            painter.fillRect(QRectF(column.left, bottom - height, 1, height), theme.mode(mode).line);
-            bottom -= height;
-        }
-    }
-}
-
-/// Visits in one mode: one cell, or one for each where there is room.
-void paintModeRow(QPainter& painter, const QRectF& track, const ModeCell& cell, const TimeScale& scale,
-                  const Theme& theme)
-{
-    const std::uint32_t parts = scale.pixelsPerVisit() >= fonts::px(kLeastOwnCell) ? cell.count : 1;
-    const double width = (cell.right - cell.left) / parts; // with room for its letter every visit has a cell
-    for (std::uint32_t i = 0; i < parts; ++i) {
-        const double gap = parts > 1 || cell.count == 1 ? 1 : 0;
-        paintModeCell(painter, {cell.left + i * width + gap, track.top(), width - gap, track.height()}, cell.mode,
-                      theme);
-    }
-}
-
-} // namespace
 
 void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                               const Theme& theme) const

@@ -58,8 +58,8 @@ std::vector<std::uint64_t> bookmarksOf(const trace::Run& run)
 } // namespace
 
 TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
-    : QWidget(parent), m_model(model), m_cursor(cursor), m_jobs(new JobRunner(this)), m_frame(new QTimer(this)),
-      m_rest(new QTimer(this))
+    : DrawnPane(parent, {640, 220}, {260, 150}), m_model(model), m_cursor(cursor), m_jobs(new JobRunner(this)),
+      m_frame(new QTimer(this)), m_rest(new QTimer(this))
 {
     for (QTimer* timer : {m_frame, m_rest}) {
         timer->setSingleShot(true);
@@ -199,10 +199,6 @@ std::uint64_t TimelinePane::positionAt(double x) const
     return m_model.run().endOfVisit(scale.visitUnder(x));
 }
 
-QSize TimelinePane::sizeHint() const { return {fonts::px(640), fonts::px(220)}; }
-
-QSize TimelinePane::minimumSizeHint() const { return {fonts::px(260), fonts::px(150)}; }
-
 void TimelinePane::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -288,8 +284,6 @@ void TimelinePane::scrubTo(std::uint64_t position)
         m_frame->start();
     }
 }
-
-void TimelinePane::seekNow() { m_cursor.moveTo(m_wanted); }
 
 const TimelineMark* TimelinePane::markAt(const QPointF& at) const
 {

@@ -3,6 +3,7 @@
 
 #include "views/common/run/timerange.h"
 #include "views/common/viewcontext.h"
+#include "views/common/widgets/drawnpane.h"
 #include "views/timeline/promisebars.h"
 #include "views/timeline/timelinelens.h"
 #include "views/timeline/timelinemarks.h"
@@ -11,7 +12,6 @@
 #include <QPixmap>
 #include <QPoint>
 #include <QSize>
-#include <QWidget>
 
 #include <array>
 #include <cstdint>
@@ -70,7 +70,7 @@ class Theme;
 /// (at most one seek per frame, the newest position wins), drag on the ruler = choose a range, click on a marker = go
 /// there, wheel = zoom at the pointer, Shift+wheel = pan, double click = fit. Resting the pointer tells who is in the
 /// frontier; that state is sought off the GUI thread.
-class TimelinePane final : public QWidget
+class TimelinePane final : public DrawnPane
 {
     Q_OBJECT
 
@@ -94,7 +94,7 @@ public:
     /// Position of the run under a pixel: the end of the visit there.
     [[nodiscard]] std::uint64_t positionAt(double x) const;
     /// What stands under a point, in words; over the names of the tracks, what has no room. Else empty.
-    [[nodiscard]] QString tipAt(const QPointF& at) const;
+    [[nodiscard]] QString tipAt(const QPointF& at) const override;
     /// What the chosen part of the run holds, in words; empty when none is chosen.
     [[nodiscard]] QString stretchText() const;
     /// What a pane as low as this one leaves out, in words; empty when everything is there.
@@ -111,8 +111,6 @@ public:
     [[nodiscard]] const StillPicture& bars() const { return m_bars; }
     /// And over both the lens.
     [[nodiscard]] const StillPicture& lens() const { return m_lens; }
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
     /// hiddenTracks() changed.
@@ -177,7 +175,7 @@ private:
     void paintFold(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintRange(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     [[nodiscard]] bool isOnRuler(const QPointF& at) const;
-    [[nodiscard]] std::uint32_t visitUnder(double x) const;
+    [[nodiscard]] std::uint32_t visitUnder(double x) const { return scaleFor(tracks()).visitUnder(x); }
     [[nodiscard]] std::uint32_t cursorsVisit() const;
     /// Where the line stands: between two visits while something plays.
     [[nodiscard]] double cursorsPlace() const;
@@ -191,7 +189,7 @@ private:
     void publishTracks();
     [[nodiscard]] QString frontierTip(std::uint32_t visit) const;
     void scrubTo(std::uint64_t position);
-    void seekNow();
+    void seekNow() { m_cursor.moveTo(m_wanted); }
     void stepBy(std::uint32_t visits, bool isForward);
     void askForFrontier(const QPointF& at, const QPoint& global);
     [[nodiscard]] const PromiseBar* barAt(const QPointF& at, const TimelineTracks& tracks) const;

@@ -48,8 +48,6 @@ bool TimelinePane::isOnRuler(const QPointF& at) const
            at.x() <= ruler.right();
 }
 
-std::uint32_t TimelinePane::visitUnder(double x) const { return scaleFor(tracks()).visitUnder(x); }
-
 std::uint32_t TimelinePane::cursorsVisit() const
 {
     const std::uint64_t position = m_model.position();

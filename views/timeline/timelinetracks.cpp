@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/timeline/timelinetracks.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,8 +9,59 @@ namespace retro::views
 
 namespace
 {
+
 constexpr double kLeastSpan = 4;
 constexpr double kFoldShare = 0.04; // of the visits behind
+
+/// Distances of the charts, in design pixels.
+struct ChartSpacing
+{
+    double leastChart = 24; ///< lower than this a third chart would say nothing
+    double legend = 34;     ///< from the top of the markers to the first chart; its legend has a line of its own
+    double gap = 18;        ///< between frontier and bytes
+    double depthGap = 18;   ///< above the third chart, with its legend
+};
+constexpr ChartSpacing kRoomy{};
+constexpr ChartSpacing kTight{18, 31, 14, 17};
+
+constexpr double kEventsGap = 6;   // between the events and the line of words above the frontier
+constexpr double kEventsRise = 12; // the events need no such line above them
+constexpr double kLensNeck = 16;   // from the charts to the cells of the lens
+constexpr double kLensCells = 16;
+constexpr double kLensAxis = 18;
+
+/// By frontier and bytes, without the third chart.
+double neededByTwo(const ChartSpacing& spacing) { return spacing.legend + 2 * spacing.leastChart + spacing.gap; }
+
+double needed(const ChartSpacing& spacing)
+{
+    return spacing.legend + 3 * spacing.leastChart + spacing.gap + spacing.depthGap;
+}
+
+/// Fulfilment tells more than search, search more than normal.
+int weightOf(event::Mode mode) { return static_cast<int>(mode); }
+
+struct VisibleRange
+{
+    std::size_t first = 0;
+    std::size_t last = 0;
+};
+
+/// Without those that are folded.
+VisibleRange visible(const TimeScale& scale, std::size_t count)
+{
+    const auto first = static_cast<std::size_t>(std::max(scale.folded, std::floor(scale.visitOf(scale.from))));
+    const auto last = static_cast<std::size_t>(std::max(0.0, std::ceil(scale.visitOf(scale.to))));
+    return {std::min(first, count), std::min(last, count)};
+}
+
+/// First visit right of pixel column `column`.
+std::size_t columnEnd(const TimeScale& scale, double pixel, std::size_t last)
+{
+    const double visit = std::ceil(scale.visitAt(pixel));
+    return std::min(last, static_cast<std::size_t>(std::max(0.0, visit)));
+}
+
 } // namespace
 
 double TimeScale::foldedLength() const { return std::min(folded, std::max(1.0, kFoldShare * (count - folded))); }
@@ -104,60 +154,6 @@ double axisTop(double value)
     }
     return 10 * power;
 }
-
-namespace
-{
-
-/// Distances of the charts, in design pixels.
-struct ChartSpacing
-{
-    double leastChart = 24; ///< lower than this a third chart would say nothing
-    double legend = 34;     ///< from the top of the markers to the first chart; its legend has a line of its own
-    double gap = 18;        ///< between frontier and bytes
-    double depthGap = 18;   ///< above the third chart, with its legend
-};
-constexpr ChartSpacing kRoomy{};
-constexpr ChartSpacing kTight{18, 31, 14, 17};
-
-constexpr double kEventsGap = 6;   // between the events and the line of words above the frontier
-constexpr double kEventsRise = 12; // the events need no such line above them
-constexpr double kLensNeck = 16;   // from the charts to the cells of the lens
-constexpr double kLensCells = 16;
-constexpr double kLensAxis = 18;
-
-/// By frontier and bytes, without the third chart.
-double neededByTwo(const ChartSpacing& spacing) { return spacing.legend + 2 * spacing.leastChart + spacing.gap; }
-
-double needed(const ChartSpacing& spacing)
-{
-    return spacing.legend + 3 * spacing.leastChart + spacing.gap + spacing.depthGap;
-}
-
-/// Fulfilment tells more than search, search more than normal.
-int weightOf(event::Mode mode) { return static_cast<int>(mode); }
-
-struct VisibleRange
-{
-    std::size_t first = 0;
-    std::size_t last = 0;
-};
-
-/// Without those that are folded.
-VisibleRange visible(const TimeScale& scale, std::size_t count)
-{
-    const auto first = static_cast<std::size_t>(std::max(scale.folded, std::floor(scale.visitOf(scale.from))));
-    const auto last = static_cast<std::size_t>(std::max(0.0, std::ceil(scale.visitOf(scale.to))));
-    return {std::min(first, count), std::min(last, count)};
-}
-
-/// First visit right of pixel column `column`.
-std::size_t columnEnd(const TimeScale& scale, double pixel, std::size_t last)
-{
-    const double visit = std::ceil(scale.visitAt(pixel));
-    return std::min(last, static_cast<std::size_t>(std::max(0.0, visit)));
-}
-
-} // namespace
 
 TimelineTracks layoutTracks(double width, double height, double fontScale, std::uint32_t promiseRows,
                             std::uint32_t lensRows)

@@ -21,21 +21,11 @@ std::string csvOf(const trace::VisitSeries& series, const FrontierModes& modes, 
 {
     CsvText text({"visit", "mode", "node", "frontier_landed", "frontier_held", "frontier_normal", "frontier_search",
                   "frontier_fulfilment", "frontier_bytes", "stack_depth", "queue_depth"});
-    const auto number = [&text](auto value) { text.add(static_cast<std::int64_t>(value)); };
     for (std::size_t i = 0; i < series.mode.size(); ++i) {
-        const std::string_view mode = event::shortName(series.mode[i]);
-        number(i + 1);
-        text.add(QString::fromUtf8(mode.data(), static_cast<int>(mode.size())));
-        text.add(QString::fromStdString(graph.labelOf(series.node[i])));
-        number(series.frontierLanded[i]);
-        number(series.frontierHeld[i]);
-        for (const event::Mode from : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
-            number(modes.width(i, from));
-        }
-        number(series.frontierBytes[i]);
-        number(series.stackDepth[i]);
-        number(series.queueDepth[i]);
-        text.endRow();
+        const auto width = [&](event::Mode from) { return static_cast<std::int64_t>(modes.width(i, from)); };
+        text.row(i + 1, event::shortName(series.mode[i]), graph.labelOf(series.node[i]), series.frontierLanded[i],
+                 series.frontierHeld[i], width(event::Mode::Normal), width(event::Mode::Search),
+                 width(event::Mode::Fulfilment), series.frontierBytes[i], series.stackDepth[i], series.queueDepth[i]);
     }
     return text.take();
 }

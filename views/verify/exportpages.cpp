@@ -20,24 +20,6 @@ std::string exportSheet(TableFormat format, const PageWords& words, const Pictur
     return text.take();
 }
 
-namespace
-{
-
-/// Form, bytes kept, whether it is a fallback, reason; empty where the run does not say.
-void addDone(TableText& text, const ForwardedTensor* done)
-{
-    if (done == nullptr) {
-        text.add(QString()).add(QString()).add(QString()).add(QString());
-        return;
-    }
-    const std::string_view form = trace::nameOf(done->what.form);
-    text.add(QString::fromUtf8(form.data(), static_cast<qsizetype>(form.size()))).add(done->what.kept);
-    text.add(done->what.isFallback ? QStringLiteral("yes") : QStringLiteral("no"));
-    text.add(QString::fromStdString(done->what.reason));
-}
-
-} // namespace
-
 std::string exportStorage(TableFormat format, const PictureTexts& run, const StorageModel& items,
                           const std::function<QString(base::NodeId)>& labelOf)
 {
@@ -46,12 +28,18 @@ std::string exportStorage(TableFormat format, const PictureTexts& run, const Sto
     for (int row = 0; row < items.rowCount(); ++row) {
         const StorageTensor* tensor = items.tensorAt(row);
         const ForwardedTensor* done = items.forwardedAt(row);
-        text.add(items.nameAt(row)).add(items.bytesAt(row)).add(tensor != nullptr ? tensor->cost : 0);
         const bool isRebuilt = tensor != nullptr && items.rebuilt().contains(tensor->id);
-        text.add(tensor == nullptr ? QString() : isRebuilt ? QStringLiteral("rebuild") : QStringLiteral("store"));
-        addDone(text, done);
-        text.add(labelOf(items.nodeAt(row)));
-        text.endRow();
+        text.cells(items.nameAt(row), items.bytesAt(row), tensor != nullptr ? tensor->cost : 0,
+                   tensor == nullptr ? ""
+                   : isRebuilt       ? "rebuild"
+                                     : "store");
+        if (done != nullptr) {
+            text.cells(trace::nameOf(done->what.form), done->what.kept, done->what.isFallback ? "yes" : "no",
+                       done->what.reason);
+        } else {
+            text.cells("", "", "", ""); // the run does not say
+        }
+        text.row(labelOf(items.nodeAt(row)));
     }
     return text.take();
 }

@@ -38,10 +38,6 @@ void FactModel::setSheet(FactSheet sheet)
     endResetModel();
 }
 
-int FactModel::rows() const { return static_cast<int>(m_sheet.rows.size()); }
-
-QString FactModel::textOf(int row, int column) const { return at(row).cells.value(column); }
-
 QVariant FactModel::detailOf(int row, int column, int role) const
 {
     switch (role) {

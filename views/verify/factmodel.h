@@ -22,8 +22,8 @@ public:
     [[nodiscard]] const FactRow& at(int row) const { return m_sheet.rows[static_cast<std::size_t>(row)]; }
 
 private:
-    [[nodiscard]] int rows() const override;
-    [[nodiscard]] QString textOf(int row, int column) const override;
+    [[nodiscard]] int rows() const override { return static_cast<int>(m_sheet.rows.size()); }
+    [[nodiscard]] QString textOf(int row, int column) const override { return at(row).cells.value(column); }
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
 
     FactSheet m_sheet;

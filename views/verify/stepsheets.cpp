@@ -94,6 +94,25 @@ FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, Add
     return row;
 }
 
+/// The last step of a node: a node with several results has one per result before its own.
+std::size_t stepOf(const std::vector<ReverseStep>& course, base::NodeId node)
+{
+    const auto at = std::find_if(course.rbegin(), course.rend(),
+                                 [&](const ReverseStep& one) { return node.isValid() && one.node == node; });
+    return at == course.rend() ? course.size() : static_cast<std::size_t>(course.rend() - at) - 1;
+}
+
+FactRow slotRow(const ReverseSlot& slot)
+{
+    FactRow row;
+    row.cells = {slot.isEqual ? verificationText("✓  equal") : verificationText("✕  part here"), slot.value,
+                 valueText(slot.loop, 9), valueText(slot.recursion, 9)};
+    row.role = slot.isEqual ? Role::Text : Role::AlarmText;
+    row.node = slot.node;
+    row.isStrong = !slot.isEqual;
+    return row;
+}
+
 } // namespace
 
 FactSheet additionSheet(const RunModel& model, base::NodeId node)
@@ -135,30 +154,6 @@ FactSheet additionSheet(const RunModel& model, base::NodeId node)
     }
     return sheet;
 }
-
-namespace
-{
-
-/// The last step of a node: a node with several results has one per result before its own.
-std::size_t stepOf(const std::vector<ReverseStep>& course, base::NodeId node)
-{
-    const auto at = std::find_if(course.rbegin(), course.rend(),
-                                 [&](const ReverseStep& one) { return node.isValid() && one.node == node; });
-    return at == course.rend() ? course.size() : static_cast<std::size_t>(course.rend() - at) - 1;
-}
-
-FactRow slotRow(const ReverseSlot& slot)
-{
-    FactRow row;
-    row.cells = {slot.isEqual ? verificationText("✓  equal") : verificationText("✕  part here"), slot.value,
-                 valueText(slot.loop, 9), valueText(slot.recursion, 9)};
-    row.role = slot.isEqual ? Role::Text : Role::AlarmText;
-    row.node = slot.node;
-    row.isStrong = !slot.isEqual;
-    return row;
-}
-
-} // namespace
 
 FactSheet recursionSheet(const RunModel& model, const VerificationPointer& verification)
 {

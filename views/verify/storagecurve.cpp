@@ -21,7 +21,7 @@ std::size_t StorageTrack::peakStep() const
     return static_cast<std::size_t>(std::ranges::max_element(bytes) - bytes.begin());
 }
 
-StorageCurve::StorageCurve(QWidget* parent) : QWidget(parent)
+StorageCurve::StorageCurve(QWidget* parent) : DrawnPane(parent, {320, 180}, {120, 80})
 {
     setAccessibleName(tr("Memory curve"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
@@ -39,9 +39,6 @@ void StorageCurve::setTracks(StorageTrack now, StorageTrack all)
                                                        .arg(bytesText(m_all.peak)));
     update();
 }
-
-QSize StorageCurve::sizeHint() const { return {px(320), px(180)}; }
-QSize StorageCurve::minimumSizeHint() const { return {px(120), px(80)}; }
 
 QRectF StorageCurve::ground() const
 {

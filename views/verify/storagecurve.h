@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QWidget>
-
+#include "views/common/widgets/drawnpane.h"
 #include "views/verify/storagefacts.h"
 
 namespace retro::views
@@ -10,7 +9,7 @@ namespace retro::views
 
 /// The memory curve of a choice, drawn as steps, with the curve of storing everything as a dotted ghost, the line
 /// between the passes, and the peak marked. Paints only.
-class StorageCurve final : public QWidget
+class StorageCurve final : public DrawnPane
 {
     Q_OBJECT
 
@@ -19,8 +18,6 @@ public:
 
     void setTracks(StorageTrack now, StorageTrack all);
     [[nodiscard]] const StorageTrack& now() const { return m_now; }
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -175,8 +175,6 @@ QVariant StorageModel::markOf(int row, int column) const
     return m_rebuilt.contains(tensor->id) ? Qt::Unchecked : Qt::Checked;
 }
 
-int StorageModel::rows() const { return static_cast<int>(m_rows.size()); }
-
 QVariant StorageModel::detailOf(int row, int column, int role) const
 {
     switch (role) {

@@ -9,7 +9,6 @@
 #include "views/common/widgets/elidedlabel.h"
 #include "views/common/widgets/emptystate.h"
 #include "views/common/widgets/listtable.h"
-#include "views/common/widgets/tabletext.h"
 #include "views/verify/exportpages.h"
 #include "views/verify/factmodel.h"
 #include "views/verify/memorypage.h"
@@ -269,8 +268,6 @@ void VerificationView::showPage(Page page)
     m_facts->setSheet({});
     showResult();
 }
-
-QByteArray VerificationView::saveState() const { return QByteArray::number(static_cast<int>(m_page)); }
 
 void VerificationView::restoreState(const QByteArray& state)
 {
@@ -546,9 +543,8 @@ base::Result<void> VerificationView::exportProperties(const std::filesystem::pat
     TableText text(format, "properties", runTexts(model().run(), model().position()),
                    {"property", "statement", "verdict", "detail", "node"});
     for (const CheckedProperty& one : m_verification->properties) {
-        text.add(one.id).add(one.statement).add(wordOf(one.verdict)).add(one.detail);
-        text.add(one.node.isValid() ? model().label(one.node) : QString());
-        text.endRow();
+        text.row(one.id, one.statement, wordOf(one.verdict), one.detail,
+                 one.node.isValid() ? model().label(one.node) : QString());
     }
     return base::writeFile(path, text.take());
 }

@@ -42,7 +42,7 @@ public:
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
-    [[nodiscard]] QByteArray saveState() const override;
+    [[nodiscard]] QByteArray saveState() const override { return QByteArray::number(static_cast<int>(m_page)); }
     void restoreState(const QByteArray& state) override;
 
     /// What is shown.

@@ -7,8 +7,6 @@
 #include <QRegularExpression>
 #include <QStringList>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

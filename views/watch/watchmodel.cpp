@@ -59,10 +59,6 @@ QStringList WatchModel::texts() const
     return texts;
 }
 
-base::ValueId WatchModel::valueAt(int row) const { return m_rows[static_cast<std::size_t>(row)].value; }
-
-const WatchResult& WatchModel::resultAt(int row) const { return m_rows[static_cast<std::size_t>(row)].now; }
-
 void WatchModel::bind(Row& row) const
 {
     row.value = {};
@@ -174,8 +170,6 @@ QString WatchModel::textOf(int at, int column) const
     }
     return row.now.number ? valueText(*row.now.number) : QStringLiteral("–");
 }
-
-int WatchModel::rows() const { return static_cast<int>(m_rows.size()); }
 
 QVariant WatchModel::detailOf(int at, int column, int role) const
 {

@@ -30,9 +30,9 @@ public:
     /// The expressions, as they are written.
     [[nodiscard]] QStringList texts() const;
     /// The value of the graph that a row is about; invalid when there is none of that name.
-    [[nodiscard]] base::ValueId valueAt(int row) const;
+    [[nodiscard]] base::ValueId valueAt(int row) const { return m_rows[static_cast<std::size_t>(row)].value; }
     /// Number at the cursor.
-    [[nodiscard]] const WatchResult& resultAt(int row) const;
+    [[nodiscard]] const WatchResult& resultAt(int row) const { return m_rows[static_cast<std::size_t>(row)].now; }
 
     /// Another run, or another position.
     void setRun();
@@ -45,7 +45,7 @@ signals:
     void refused(const QString& why);
 
 private:
-    [[nodiscard]] int rows() const override;
+    [[nodiscard]] int rows() const override { return static_cast<int>(m_rows.size()); }
     [[nodiscard]] QString textOf(int row, int column) const override;
     [[nodiscard]] QVariant detailOf(int row, int column, int role) const override;
 

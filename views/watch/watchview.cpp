@@ -11,7 +11,6 @@
 #include "views/watch/watchmodel.h"
 
 #include <QHeaderView>
-#include <QLineEdit>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -165,13 +164,7 @@ base::Result<void> WatchView::exportTo(const std::filesystem::path& path)
     const QStringList names = m_items->texts();
     for (int row = 0; row < m_items->rowCount(); ++row) {
         const WatchResult& result = m_items->resultAt(row);
-        text.add(names[row]);
-        if (result.number) {
-            text.add(*result.number);
-        } else {
-            text.add(QString());
-        }
-        text.add(result.reason).endRow();
+        text.row(names[row], result.number, result.reason);
     }
     return base::writeFile(path, text.take());
 }

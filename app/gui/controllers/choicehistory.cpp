@@ -113,8 +113,6 @@ QString ChoiceHistory::undoName() const
     return m_past.empty() ? QString() : m_kinds[m_past.back().kind].name;
 }
 
-QString ChoiceHistory::redoName() const { return m_future.empty() ? QString() : m_kinds[m_future.back().kind].name; }
-
 void ChoiceHistory::undo()
 {
     take();

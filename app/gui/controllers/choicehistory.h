@@ -57,7 +57,7 @@ public:
     [[nodiscard]] bool canRedo() const { return !m_future.empty(); }
     /// The kind that the next undo (redo) changes; empty = none.
     [[nodiscard]] QString undoName() const;
-    [[nodiscard]] QString redoName() const;
+    [[nodiscard]] QString redoName() const { return m_future.empty() ? QString() : m_kinds[m_future.back().kind].name; }
     void undo();
     void redo();
 

@@ -5,7 +5,6 @@
 #include "views/inspector/inspectorview.h"
 #include "views/memory/memoryview.h"
 
-#include <algorithm>
 #include <array>
 
 namespace retro::app

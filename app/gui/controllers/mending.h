@@ -11,7 +11,6 @@
 #include <QRect>
 #include <QString>
 
-#include <optional>
 #include <vector>
 
 namespace retro::app

@@ -276,6 +276,14 @@ PlanResult judgedPlan(const PlanSubject& subject, schedule::Plan plan)
     return result;
 }
 
+/// Also the texts of a language model, and which word of them is asked about.
+bool asksTheSame(const engine::Question& a, const engine::Question& b)
+{
+    return std::ranges::all_of(engine::questionFields(), [&](const engine::QuestionField& field) {
+        return !field.isOfTexts || engine::textsOf(field, a) == engine::textsOf(field, b);
+    });
+}
+
 } // namespace
 
 Result<PlanSubjectPointer> planSubjectOf(ExplainJob job, views::PlanFor half, const std::stop_token& stop)
@@ -463,19 +471,6 @@ void PlanController::analyse()
         };
     });
 }
-
-namespace
-{
-
-/// Also the texts of a language model, and which word of them is asked about.
-bool asksTheSame(const engine::Question& a, const engine::Question& b)
-{
-    return std::ranges::all_of(engine::questionFields(), [&](const engine::QuestionField& field) {
-        return !field.isOfTexts || engine::textsOf(field, a) == engine::textsOf(field, b);
-    });
-}
-
-} // namespace
 
 void PlanController::setQuestion(const ExplainJob& job)
 {

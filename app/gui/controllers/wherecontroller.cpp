@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <utility>
 
 namespace retro::app
 {

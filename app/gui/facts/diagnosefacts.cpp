@@ -4,7 +4,6 @@
 #include "core/base/cancel.h"
 #include "core/engine/diagnose.h"
 #include "core/engine/input/inputs.h"
-#include "core/engine/model/precision.h"
 #include "core/engine/population.h"
 #include "core/formats/modelfile.h"
 #include "core/trace/runfile.h"

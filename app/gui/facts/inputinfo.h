@@ -5,9 +5,6 @@
 #include "core/trace/run.h"
 #include "views/common/viewcontext.h"
 
-#include <string>
-#include <vector>
-
 namespace retro::app
 {
 

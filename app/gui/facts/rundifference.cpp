@@ -300,8 +300,6 @@ RunDifference::RunDifference(views::ActionRegistry& actions, views::RunModel& mo
     });
 }
 
-bool RunDifference::hasRun() const { return m_model.hasRun() && !m_model.run().events.empty(); }
-
 void RunDifference::show()
 {
     if (!hasRun()) {

@@ -90,7 +90,7 @@ private:
         QString composite; ///< that the arrays were made with; empty = not known
     };
 
-    [[nodiscard]] bool hasRun() const;
+    [[nodiscard]] bool hasRun() const { return m_model.hasRun() && !m_model.run().events.empty(); }
     void openDialog();
     void compute();
     void start(const Comparand& there);

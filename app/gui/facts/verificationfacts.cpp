@@ -97,6 +97,17 @@ views::ReverseStep stepOf(const engine::CourseStep& step, const graph::Graph& gr
     return out;
 }
 
+/// "Conv stem/conv" per name; the name alone for a node that a later rewrite took away again.
+QStringList withOperators(const graph::Graph& graph, const std::vector<std::string>& names)
+{
+    QStringList texts;
+    for (const std::string& name : names) {
+        const auto node = graph.findNode(name);
+        texts << QString::fromStdString(node ? graph.node(*node).op + " " + name : name);
+    }
+    return texts;
+}
+
 } // namespace
 
 views::Verification verificationFacts(const engine::VerifyResult& result, const graph::Graph& graph)
@@ -143,22 +154,6 @@ views::GradientReach reachFacts(const execute::BoundModel& model, base::ValueId 
     std::ranges::sort(facts.leftOut, {}, [](const views::LeftOutFact& one) { return one.node.index(); });
     return facts;
 }
-
-namespace
-{
-
-/// "Conv stem/conv" per name; the name alone for a node that a later rewrite took away again.
-QStringList withOperators(const graph::Graph& graph, const std::vector<std::string>& names)
-{
-    QStringList texts;
-    for (const std::string& name : names) {
-        const auto node = graph.findNode(name);
-        texts << QString::fromStdString(node ? graph.node(*node).op + " " + name : name);
-    }
-    return texts;
-}
-
-} // namespace
 
 views::RewriteDiff rewriteDiff(const rewrite::Rewritten& rewritten, const graph::Graph& shown)
 {

@@ -38,6 +38,22 @@ views::HistoryLayer layerOf(const engine::HistoryRow& row)
     return layer;
 }
 
+/// A row of the sums of each step of N × T or N × T × C.
+views::Plane sumsOfSteps(const tensor::Tensor& mask)
+{
+    const tensor::Shape& shape = mask.shape();
+    const std::int64_t inner = shape.size() == 3 ? shape[2] : 1;
+    views::Plane plane{static_cast<int>(shape[1]), 1, {}};
+    for (std::int64_t step = 0; step < shape[1]; ++step) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < inner; ++i) {
+            sum += mask.at(step * inner + i);
+        }
+        plane.values.push_back(sum);
+    }
+    return plane;
+}
+
 } // namespace
 
 views::HistoryPointer historyFacts(const engine::History& history, const std::shared_ptr<const trace::Run>& run)
@@ -87,27 +103,6 @@ views::RegionPointer regionFacts(engine::RegionResult region, const std::vector<
     facts->relevance = relevance;
     return facts;
 }
-
-namespace
-{
-
-/// A row of the sums of each step of N × T or N × T × C.
-views::Plane sumsOfSteps(const tensor::Tensor& mask)
-{
-    const tensor::Shape& shape = mask.shape();
-    const std::int64_t inner = shape.size() == 3 ? shape[2] : 1;
-    views::Plane plane{static_cast<int>(shape[1]), 1, {}};
-    for (std::int64_t step = 0; step < shape[1]; ++step) {
-        double sum = 0;
-        for (std::int64_t i = 0; i < inner; ++i) {
-            sum += mask.at(step * inner + i);
-        }
-        plane.values.push_back(sum);
-    }
-    return plane;
-}
-
-} // namespace
 
 views::Plane maskPlane(const tensor::Tensor& mask, bool isChannelsLast)
 {

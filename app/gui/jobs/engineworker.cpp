@@ -30,7 +30,6 @@
 #include "views/common/paint/background.h"
 
 #include <QElapsedTimer>
-#include <QFileInfo>
 
 #include <algorithm>
 #include <array>
@@ -360,8 +359,6 @@ void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString&
             emit saveFailed(QString::fromStdString(error.text()));
         });
 }
-
-void EngineWorker::check(ExplainJob job) { enqueueCheck(job, ++m_newestCheck); }
 
 void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
 {

@@ -38,7 +38,7 @@ public:
                  std::shared_ptr<const trace::RunText> text = {});
     /// Looks at a question without running it; checked() tells. Goes behind every job, also one that comes later;
     /// the newest question wins.
-    void check(ExplainJob job);
+    void check(ExplainJob job) { enqueueCheck(job, ++m_newestCheck); }
     /// Runs the oracle on what a run was made with: a job like others. oracleChecked() tells how they agree. Returns
     /// its generation.
     std::uint64_t checkOracle(ExplainJob job, std::shared_ptr<const trace::Run> run);

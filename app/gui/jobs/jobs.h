@@ -21,7 +21,6 @@
 #include <QMetaType>
 #include <QRect>
 #include <QString>
-#include <QStringList>
 
 #include <memory>
 #include <optional>

@@ -63,8 +63,6 @@ QString LiveRuns::textOf(int at, int column) const
     }
 }
 
-int LiveRuns::rows() const { return static_cast<int>(m_rows.size()); }
-
 QVariant LiveRuns::detailOf(int row, int /*column*/, int role) const
 {
     return role == Qt::ToolTipRole ? QVariant(m_rows[static_cast<std::size_t>(row)].run.path) : QVariant();

@@ -3,7 +3,6 @@
 
 #include "views/common/actions.h"
 #include "views/common/numbertext.h"
-#include "views/common/paint/marks.h"
 
 #include <algorithm>
 

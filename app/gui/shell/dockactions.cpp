@@ -5,7 +5,6 @@
 #include "views/common/actions.h"
 
 #include <QApplication>
-#include <QDockWidget>
 #include <QStackedWidget>
 
 #include <algorithm>

@@ -29,8 +29,6 @@ void History::visit(const Place& place)
     m_at = m_places.size() - 1;
 }
 
-std::optional<Place> History::back() { return canGoBack() ? std::optional(m_places[--m_at]) : std::nullopt; }
-
 std::optional<Place> History::forward() { return canGoForward() ? std::optional(m_places[++m_at]) : std::nullopt; }
 
 void History::clear()

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool canGoBack() const { return m_at > 0; }
     [[nodiscard]] bool canGoForward() const { return m_at + 1 < m_places.size(); }
     /// The place before (after), which becomes the present one; nothing at the ends.
-    [[nodiscard]] std::optional<Place> back();
+    [[nodiscard]] std::optional<Place> back() { return canGoBack() ? std::optional(m_places[--m_at]) : std::nullopt; }
     [[nodiscard]] std::optional<Place> forward();
     void clear();
     [[nodiscard]] std::size_t size() const { return m_places.size(); }

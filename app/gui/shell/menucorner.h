@@ -5,7 +5,6 @@
 #include <QList>
 #include <QWidget>
 
-class QHBoxLayout;
 class QMenuBar;
 class QToolButton;
 

@@ -79,8 +79,6 @@ void RecentFiles::nameActions()
     m_actions.at(QStringLiteral("file.openrecent")).setEnabled(!m_files.isEmpty());
 }
 
-QString RecentSource::name() const { return RecentFiles::tr("recent file"); }
-
 std::vector<views::PaletteItem> RecentSource::find(const QString& pattern, std::size_t limit)
 {
     std::vector<views::PaletteItem> items;

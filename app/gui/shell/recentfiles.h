@@ -51,7 +51,7 @@ class RecentSource final : public views::PaletteSource
 public:
     explicit RecentSource(RecentFiles& files) : m_files(files) {}
     [[nodiscard]] QChar sign() const override { return u'~'; }
-    [[nodiscard]] QString name() const override;
+    [[nodiscard]] QString name() const override { return RecentFiles::tr("recent file"); }
     [[nodiscard]] std::vector<views::PaletteItem> find(const QString& pattern, std::size_t limit) override;
 
 private:

@@ -3,9 +3,7 @@
 
 #include "views/common/paint/theme.h"
 
-#include <QByteArray>
 #include <QHash>
-#include <QKeySequence>
 #include <QString>
 #include <QStringList>
 

@@ -16,7 +16,6 @@
 #include "app/gui/shell/preferencesdialog.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
-#include "app/gui/shell/session.h"
 #include "app/gui/shell/shellactions.h"
 #include "app/gui/shell/welcomepage.h"
 #include "app/gui/shell/windowplace.h"

@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include <QtGlobal>
-
 namespace retro::app
 {
 

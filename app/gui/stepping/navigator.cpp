@@ -56,6 +56,50 @@ Destination meetPromise(const trace::Run& run, base::PromiseId promise, std::uin
     return std::nullopt;
 }
 
+constexpr int kGlideFrame = 16;    // milliseconds
+constexpr double kGlideTime = 320; // milliseconds for a step
+constexpr double kOneVisit = 1;    // visits per second: a step shows everything
+
+constexpr std::array kMoves{"go.first",     "go.runback",       "go.back",      "go.play",          "go.forward",
+                            "go.run",       "go.last",          "go.over",      "go.overback",      "go.out",
+                            "go.outback",   "go.mode",          "go.modeback",  "go.violation",     "go.violationback",
+                            "go.fulfilled", "go.fulfilledback", "go.selection", "go.selectionback", "go.creep",
+                            "go.creepback"};
+
+constexpr double kCreep = 0.1; // of a visit
+
+constexpr std::array<const char*, kRunTargets> kTargetNames{
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "breakpoint"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "selection"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "mode change"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "promise opened"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "promise fulfilled"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "lost relevance"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "NaN"),
+    QT_TRANSLATE_NOOP("retro::app::Navigator", "end")};
+
+/// What a target is as a breakpoint, for those that are one.
+std::optional<trace::BreakKind> kindOf(RunTarget target)
+{
+    switch (target) {
+    case RunTarget::ModeChange:
+        return trace::BreakKind::ModeChanged;
+    case RunTarget::PromiseOpened:
+        return trace::BreakKind::PromiseOpened;
+    case RunTarget::Fulfilment:
+        return trace::BreakKind::PromiseFulfilled;
+    case RunTarget::Violation:
+        return trace::BreakKind::RelevanceLost;
+    case RunTarget::NonFinite:
+        return trace::BreakKind::NonFinite;
+    case RunTarget::Breakpoint:
+    case RunTarget::Selection:
+    case RunTarget::End:
+        break;
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 Destination finishPromise(const trace::Run& run, const trace::RunState& state, std::uint64_t position)
@@ -96,15 +140,6 @@ Destination nextOfSelection(const trace::Run& run, const views::SelectedThing& s
     visit.node = node;
     return isForward ? trace::nextStop(run, visit, position) : trace::previousStop(run, visit, position);
 }
-
-namespace
-{
-
-constexpr int kGlideFrame = 16;    // milliseconds
-constexpr double kGlideTime = 320; // milliseconds for a step
-constexpr double kOneVisit = 1;    // visits per second: a step shows everything
-
-} // namespace
 
 StepGlide::StepGlide(views::RunModel& model, views::Cursor& cursor, QObject* parent)
     : QObject(parent), m_model(model), m_cursor(cursor), m_timer(new QTimer(this))
@@ -164,51 +199,6 @@ void StepGlide::end()
     m_cursor.setSpeed(0);
 }
 
-namespace
-{
-
-constexpr std::array kMoves{"go.first",     "go.runback",       "go.back",      "go.play",          "go.forward",
-                            "go.run",       "go.last",          "go.over",      "go.overback",      "go.out",
-                            "go.outback",   "go.mode",          "go.modeback",  "go.violation",     "go.violationback",
-                            "go.fulfilled", "go.fulfilledback", "go.selection", "go.selectionback", "go.creep",
-                            "go.creepback"};
-
-constexpr double kCreep = 0.1; // of a visit
-
-constexpr std::array<const char*, kRunTargets> kTargetNames{
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "breakpoint"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "selection"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "mode change"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "promise opened"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "promise fulfilled"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "lost relevance"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "NaN"),
-    QT_TRANSLATE_NOOP("retro::app::Navigator", "end")};
-
-/// What a target is as a breakpoint, for those that are one.
-std::optional<trace::BreakKind> kindOf(RunTarget target)
-{
-    switch (target) {
-    case RunTarget::ModeChange:
-        return trace::BreakKind::ModeChanged;
-    case RunTarget::PromiseOpened:
-        return trace::BreakKind::PromiseOpened;
-    case RunTarget::Fulfilment:
-        return trace::BreakKind::PromiseFulfilled;
-    case RunTarget::Violation:
-        return trace::BreakKind::RelevanceLost;
-    case RunTarget::NonFinite:
-        return trace::BreakKind::NonFinite;
-    case RunTarget::Breakpoint:
-    case RunTarget::Selection:
-    case RunTarget::End:
-        break;
-    }
-    return std::nullopt;
-}
-
-} // namespace
-
 QString nameOf(RunTarget target)
 {
     return QCoreApplication::translate("retro::app::Navigator", kTargetNames[static_cast<std::size_t>(target)]);
@@ -243,8 +233,6 @@ void Navigator::connectActions()
     both("go.creep", "go.creepback", [this](bool isForward) { stepFinely(isForward); });
     both("go.selection", "go.selectionback", [this](bool isForward) { runTo(RunTarget::Selection, isForward); });
 }
-
-bool Navigator::canMove() const { return m_context.model.hasRun() && m_context.model.run().eventCount() > 0; }
 
 void Navigator::takeRun()
 {

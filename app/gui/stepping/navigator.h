@@ -140,7 +140,7 @@ private:
     [[nodiscard]] Destination placeOfNode(const QString& name, QString& unclear) const;
     [[nodiscard]] Destination placeOfNumber(const QString& text) const;
     [[nodiscard]] QString stopReason(std::uint64_t position) const;
-    [[nodiscard]] bool canMove() const;
+    [[nodiscard]] bool canMove() const { return m_context.model.hasRun() && m_context.model.run().eventCount() > 0; }
 
     NavigatorContext m_context;
     std::shared_ptr<const Stepper> m_stepper;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/stepping/nowline.h"
 
-#include "core/event/event.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/paint/marks.h"
 #include "views/common/widgets/elidedlabel.h"
@@ -11,7 +10,6 @@
 #include <QPainter>
 #include <QStyle>
 #include <QToolBar>
-#include <QWidget>
 
 #include <algorithm>
 #include <cmath>

@@ -90,8 +90,6 @@ void Player::play()
     setPlaying(true);
 }
 
-void Player::stop() { setPlaying(false); }
-
 void Player::tick()
 {
     const double seconds = std::min(kLongestTick, static_cast<double>(m_clock.restart()) / kSecond);

@@ -30,7 +30,7 @@ public:
     void setSpeed(int index);
     [[nodiscard]] bool isPlaying() const { return m_isPlaying; }
     void play();
-    void stop();
+    void stop() { setPlaying(false); }
     /// One tick of the timer without gliding: some stops on.
     void advance();
     /// As far on as some seconds of play are.

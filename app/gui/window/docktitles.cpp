@@ -4,7 +4,6 @@
 #include "app/gui/window/tabrow.h"
 #include "views/common/widgets/docktitle.h"
 
-#include <QDockWidget>
 #include <QEvent>
 #include <QMainWindow>
 #include <QTabBar>

@@ -8,8 +8,6 @@
 #include "views/lut/pairmapview.h"
 #include "views/lut/streamsview.h"
 
-#include <QDockWidget>
-
 #include <algorithm>
 
 namespace retro::app

@@ -6,10 +6,7 @@
 namespace retro::views
 {
 class DataFlowView;
-class DetectorsView;
 class LutChoice;
-class PairMapView;
-class StreamsView;
 } // namespace retro::views
 
 namespace retro::app

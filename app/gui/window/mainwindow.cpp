@@ -41,7 +41,6 @@
 #include "core/trace/runfile.h"
 #include "views/beforeafter/beforeafterview.h"
 #include "views/classes/classesview.h"
-#include "views/common/numbertext.h"
 #include "views/common/paint/background.h"
 #include "views/common/paint/fonts.h"
 #include "views/common/stringlist.h"
@@ -56,7 +55,6 @@
 #include "views/plan/snapshotview.h"
 #include "views/run/runpanel.h"
 
-#include <QActionGroup>
 #include <QCloseEvent>
 #include <QLabel>
 #include <QLayout>

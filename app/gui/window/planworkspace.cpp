@@ -13,8 +13,6 @@
 #include "views/plan/tensorsview.h"
 #include "views/profile/profileview.h"
 
-#include <QDockWidget>
-
 #include <algorithm>
 
 namespace retro::app

@@ -105,8 +105,6 @@ void SelfPlay::begin(bool isSeen)
     tick();
 }
 
-double SelfPlay::elapsed() const { return m_isDriven ? 0 : static_cast<double>(m_clock.elapsed()); }
-
 void SelfPlay::stop(bool isDone)
 {
     if (!m_isRunning) {

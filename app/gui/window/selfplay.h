@@ -86,7 +86,7 @@ signals:
 private:
     void tick();
     /// Milliseconds since the start that the clock saw.
-    [[nodiscard]] double elapsed() const;
+    [[nodiscard]] double elapsed() const { return m_isDriven ? 0 : static_cast<double>(m_clock.elapsed()); }
     void stop(bool isDone);
     void say(const QString& caption);
     [[nodiscard]] QString captionAt(double time) const;

@@ -2,16 +2,13 @@
 #include "app/gui/window/tabrow.h"
 
 #include "views/common/paint/fonts.h"
-#include "views/common/paint/icons.h"
 #include "views/common/paint/style.h"
 #include "views/common/paint/theme.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/docktitle.h"
 
-#include <QDockWidget>
 #include <QHBoxLayout>
 #include <QPainter>
-#include <QTabBar>
 #include <QToolButton>
 
 namespace retro::app

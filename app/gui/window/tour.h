@@ -5,7 +5,6 @@
 #include "views/common/viewcontext.h"
 
 #include <QObject>
-#include <QPointer>
 
 #include <functional>
 #include <vector>

@@ -27,7 +27,6 @@
 #include "views/plan/snapshotview.h"
 #include "views/run/runpanel.h"
 
-#include <QDir>
 #include <QDragEnterEvent>
 #include <QFile>
 #include <QFileDialog>

@@ -17,7 +17,6 @@ class HeatmapView;
 class HistoryView;
 class InputView;
 class InspectorView;
-class LayersView;
 class MemoryView;
 class NotebookView;
 class OutputView;

@@ -2,6 +2,7 @@
 #include "core/engine/compare/compare.h"
 
 #include "core/base/cancel.h"
+#include "core/base/record.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/engine/compare/comparedvalues.h"
 #include "core/engine/results/results.h"
@@ -21,11 +22,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
-#include <vector>
 
 namespace retro::engine
 {
@@ -177,30 +176,6 @@ Parting PartingSearch::from(const ValueDifference& difference, const std::vector
     std::ranges::stable_partition(parting.nodes, [](const PartingNode& node) { return node.ruleA != node.ruleB; });
     return parting;
 }
-
-} // namespace
-
-std::vector<Tensor> finalRelevance(const trace::Run& run)
-{
-    const graph::Graph& graph = *run.graph;
-    std::vector<Tensor> relevance(graph.valueCount());
-    for (const event::Event& event : run.events) {
-        if (event.kind != event::EventKind::Relevance || event.handle >= run.tensors.size()) {
-            continue;
-        }
-        const auto outputs = graph.outputsOf(NodeId(event.node));
-        if (event.slot < outputs.size() && outputs[event.slot].isValid()) {
-            relevance[outputs[event.slot].index()] = run.tensors[event.handle];
-        }
-    }
-    for (const ValueId input : graph.inputs()) {
-        relevance[input.index()] = trace::meantRelevance(run, input, relevance[input.index()]);
-    }
-    return relevance;
-}
-
-namespace
-{
 
 // |a − b|; infinite where only one is a number, 0 where both are the same kind of none.
 double gap(double a, double b)
@@ -460,7 +435,52 @@ Result<void> readArrays(const std::filesystem::path& path, const trace::Run* oth
     return {};
 }
 
+ordered_json valueJson(const ValueDifference& value)
+{
+    ordered_json json = valueFields().json(value);
+    if (!value.fault.empty()) {
+        json["fault"] = value.fault;
+    }
+    if (!value.note.empty()) {
+        json["note"] = value.note;
+    }
+    return json;
+}
+
+ordered_json partingJson(const Parting& parting)
+{
+    const ordered_json nodes = base::listOf(parting.nodes, [&](const PartingNode& node) -> ordered_json {
+        return {{"node", node.name},    {"operator", node.op},        {"rule_a", node.ruleA},
+                {"rule_b", node.ruleB}, {"formula_a", node.formulaA}, {"formula_b", node.formulaB}};
+    });
+    return {{"at_start", parting.isStart},
+            {"value", valueJson(parting.value)},
+            {"narrowed", parting.isNarrowed},
+            {"agreeing", parting.agreeing},
+            {"start_not_compared", !parting.unknownStart.empty()},
+            {"nodes", nodes}};
+}
+
 } // namespace
+
+std::vector<Tensor> finalRelevance(const trace::Run& run)
+{
+    const graph::Graph& graph = *run.graph;
+    std::vector<Tensor> relevance(graph.valueCount());
+    for (const event::Event& event : run.events) {
+        if (event.kind != event::EventKind::Relevance || event.handle >= run.tensors.size()) {
+            continue;
+        }
+        const auto outputs = graph.outputsOf(NodeId(event.node));
+        if (event.slot < outputs.size() && outputs[event.slot].isValid()) {
+            relevance[outputs[event.slot].index()] = run.tensors[event.handle];
+        }
+    }
+    for (const ValueId input : graph.inputs()) {
+        relevance[input.index()] = trace::meantRelevance(run, input, relevance[input.index()]);
+    }
+    return relevance;
+}
 
 Result<ComparedSide> readCompared(const std::filesystem::path& path, const trace::Run* other)
 {
@@ -501,45 +521,16 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double 
     return result;
 }
 
-namespace
+const base::Fields<ValueDifference>& valueFields()
 {
-
-ordered_json valueJson(const ValueDifference& value)
-{
-    ordered_json json{{"value", value.name},    {"sum_a", value.sumA},
-                      {"sum_b", value.sumB},    {"largest", value.largest},
-                      {"scale", value.scale},   {"relative", value.relative()},
-                      {"cosine", value.cosine}, {"index", value.index},
-                      {"a", value.a},           {"b", value.b}};
-    if (!value.fault.empty()) {
-        json["fault"] = value.fault;
-    }
-    if (!value.note.empty()) {
-        json["note"] = value.note;
-    }
-    return json;
+    using Value = ValueDifference;
+    static const base::Fields<Value> kFields{{"value", &Value::name},    {"sum_a", &Value::sumA},
+                                             {"sum_b", &Value::sumB},    {"largest", &Value::largest},
+                                             {"scale", &Value::scale},   {"relative", &Value::relative},
+                                             {"cosine", &Value::cosine}, {"index", &Value::index},
+                                             {"a", &Value::a},           {"b", &Value::b}};
+    return kFields;
 }
-
-ordered_json partingJson(const Parting& parting)
-{
-    ordered_json nodes = ordered_json::array();
-    for (const PartingNode& node : parting.nodes) {
-        nodes.push_back({{"node", node.name},
-                         {"operator", node.op},
-                         {"rule_a", node.ruleA},
-                         {"rule_b", node.ruleB},
-                         {"formula_a", node.formulaA},
-                         {"formula_b", node.formulaB}});
-    }
-    return {{"at_start", parting.isStart},
-            {"value", valueJson(parting.value)},
-            {"narrowed", parting.isNarrowed},
-            {"agreeing", parting.agreeing},
-            {"start_not_compared", !parting.unknownStart.empty()},
-            {"nodes", nodes}};
-}
-
-} // namespace
 
 ordered_json comparisonJson(const Comparison& comparison, const std::vector<diagnosis::Finding>* differences)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/recordfwd.h"
 #include "core/base/result.h"
 #include "core/tensor/npz.h"
 #include "core/trace/run.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -111,6 +110,9 @@ struct Comparison
 /// common), Cancelled.
 [[nodiscard]] base::Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double tolerance = 1e-5,
                                                const std::stop_token& stop = {});
+
+/// What is said of a value in JSON and CSV.
+[[nodiscard]] const base::Fields<ValueDifference>& valueFields();
 
 /// A comparison as `compare --json` and Python give it, in that order; what is not finite is null, as JSON has no word
 /// for it. `differences`: what differs in what was asked; null leaves it out.

@@ -3,6 +3,7 @@
 
 #include "core/base/csvfield.h"
 #include "core/base/hash128.h"
+#include "core/base/record.h"
 #include "core/engine/explain/stopwatch.h"
 
 #include <fmt/format.h>
@@ -132,14 +133,12 @@ ordered_json curveJson(const Curve& curve) { return {{"scores", curve.scores}, {
 
 ordered_json stagesJson(const std::vector<RandomisationStage>& stages)
 {
-    ordered_json json = ordered_json::array();
-    for (const RandomisationStage& stage : stages) {
-        json.push_back({{"layer", stage.layer},
-                        {"layers", stage.layers},
-                        {"cosine", stage.similarity.cosine},
-                        {"spearman", stage.similarity.spearman}});
-    }
-    return json;
+    return base::listOf(stages, [&](const RandomisationStage& stage) -> ordered_json {
+        return {{"layer", stage.layer},
+                {"layers", stage.layers},
+                {"cosine", stage.similarity.cosine},
+                {"spearman", stage.similarity.spearman}};
+    });
 }
 
 ordered_json methodJson(const MethodMeasures& measures)
@@ -234,10 +233,8 @@ std::string hashWith(const std::string& result, const EvaluationOptions& options
 
 ordered_json toJson(const Evaluation& evaluation)
 {
-    ordered_json methods = ordered_json::array();
-    for (const MethodMeasures& measures : evaluation.methods) {
-        methods.push_back(methodJson(measures));
-    }
+    const ordered_json methods =
+        base::listOf(evaluation.methods, [&](const MethodMeasures& measures) { return methodJson(measures); });
     ordered_json json{{"model", evaluation.model},   {"input", evaluation.input}, {"held_inputs", evaluation.held},
                       {"target", evaluation.target}, {"score", evaluation.score}, {"composite", evaluation.composite},
                       {"units", evaluation.units}};

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <numeric>
 #include <set>
-#include <vector>
 
 namespace retro::engine
 {

@@ -13,7 +13,6 @@ namespace retro::engine
 {
 
 using base::Result;
-using tensor::Tensor;
 
 namespace
 {

@@ -19,8 +19,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 namespace retro::engine
 {
 

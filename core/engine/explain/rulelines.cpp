@@ -9,8 +9,6 @@
 #include "core/engine/model/standins.h"
 #include "core/lrp/composite/ruleoverride.h"
 
-#include <fmt/format.h>
-
 namespace retro::engine
 {
 

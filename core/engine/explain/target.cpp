@@ -386,6 +386,19 @@ Result<void> setAgainst(ResolvedTarget& target, const StartRequest& start, const
     return {};
 }
 
+/// A start over the whole value: a given one, the value itself, or ones.
+Result<tensor::Tensor> wholeStart(const StartRequest& start, const tensor::Tensor& forward)
+{
+    if (start.kind == StartKind::Given) {
+        return start.given.isValid() ? Result<tensor::Tensor>(start.given.to(forward.dtype()))
+                                     : givenStart(start.file, forward);
+    }
+    if (start.kind == StartKind::All || start.kind == StartKind::Logit) {
+        return forward.contiguous();
+    }
+    return tensor::Tensor::full(forward.dtype(), forward.shape(), 1.0);
+}
+
 } // namespace
 
 Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tensor::Tensor& forward)
@@ -432,24 +445,6 @@ std::string nameOf(const StartRequest& start)
     }
     return {};
 }
-
-namespace
-{
-
-/// A start over the whole value: a given one, the value itself, or ones.
-Result<tensor::Tensor> wholeStart(const StartRequest& start, const tensor::Tensor& forward)
-{
-    if (start.kind == StartKind::Given) {
-        return start.given.isValid() ? Result<tensor::Tensor>(start.given.to(forward.dtype()))
-                                     : givenStart(start.file, forward);
-    }
-    if (start.kind == StartKind::All || start.kind == StartKind::Logit) {
-        return forward.contiguous();
-    }
-    return tensor::Tensor::full(forward.dtype(), forward.shape(), 1.0);
-}
-
-} // namespace
 
 Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start, base::ValueId value,
                                      const tensor::Tensor& forward, const std::vector<std::string>& axes)

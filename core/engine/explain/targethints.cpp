@@ -124,22 +124,6 @@ std::string timeFirstHint(const execute::BoundModel& model, const ResolvedTarget
     return {};
 }
 
-} // namespace
-
-std::string targetHint(const execute::BoundModel& model, const ResolvedTarget& target)
-{
-    const ResolvedTarget column = inItsColumns(model, target);
-    const ops::ScoreTail tail = ops::scoreTail(model.graph(), column.value);
-    const std::string why = tail.isValid() ? whyMisleading(tail, column) : std::string();
-    return why.empty() ? why
-                       : fmt::format("\"{}\" is the result of {}: {}. Explain the scores before it with {}",
-                                     model.graph().value(target.value).name, tail.words(), why,
-                                     targetOfScores(model, column, tail));
-}
-
-namespace
-{
-
 /// A start that is above 0 where the score is below.
 std::string startHint(const ResolvedTarget& target, const StartRequest& start, const ExplainResult& result)
 {
@@ -159,6 +143,17 @@ std::string startHint(const ResolvedTarget& target, const StartRequest& start, c
 }
 
 } // namespace
+
+std::string targetHint(const execute::BoundModel& model, const ResolvedTarget& target)
+{
+    const ResolvedTarget column = inItsColumns(model, target);
+    const ops::ScoreTail tail = ops::scoreTail(model.graph(), column.value);
+    const std::string why = tail.isValid() ? whyMisleading(tail, column) : std::string();
+    return why.empty() ? why
+                       : fmt::format("\"{}\" is the result of {}: {}. Explain the scores before it with {}",
+                                     model.graph().value(target.value).name, tail.words(), why,
+                                     targetOfScores(model, column, tail));
+}
 
 std::vector<std::string> targetHints(const execute::BoundModel& model, const ResolvedTarget& target)
 {

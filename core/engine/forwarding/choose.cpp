@@ -11,7 +11,6 @@
 namespace retro::engine
 {
 
-using base::NodeId;
 using base::Result;
 using base::ValueId;
 

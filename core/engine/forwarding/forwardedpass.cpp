@@ -39,6 +39,23 @@ RelevanceNeeds::RelevanceNeeds(const PassSubject& subject) : ForwardNeeds(subjec
     }
 }
 
+event::MemoryChoice choiceOf(ForwardForm form)
+{
+    switch (form) {
+    case ForwardForm::Rebuild:
+        return event::MemoryChoice::Recompute;
+    case ForwardForm::Compress:
+        return event::MemoryChoice::Pack;
+    default:
+        return event::MemoryChoice::Keep;
+    }
+}
+
+std::string reasonOf(const ForwardDecision& decision)
+{
+    return decision.form == ForwardForm::Alias ? "it lies in the memory of " + decision.reason : decision.reason;
+}
+
 } // namespace
 
 Result<std::shared_ptr<ForwardedStore>> forwardedStore(const LoadedModel& model, const Prepared& prepared,
@@ -73,28 +90,6 @@ std::size_t ForwardingDone::rebuilds() const
     }
     return all;
 }
-
-namespace
-{
-
-event::MemoryChoice choiceOf(ForwardForm form)
-{
-    switch (form) {
-    case ForwardForm::Rebuild:
-        return event::MemoryChoice::Recompute;
-    case ForwardForm::Compress:
-        return event::MemoryChoice::Pack;
-    default:
-        return event::MemoryChoice::Keep;
-    }
-}
-
-std::string reasonOf(const ForwardDecision& decision)
-{
-    return decision.form == ForwardForm::Alias ? "it lies in the memory of " + decision.reason : decision.reason;
-}
-
-} // namespace
 
 ForwardingDone forwardingDone(const ForwardedStore& store)
 {

@@ -3,13 +3,10 @@
 
 #include "core/engine/model/binding.h"
 #include "core/engine/model/changedgraph.h"
-#include "core/engine/model/precision.h"
 #include "core/engine/model/runnablepart.h"
 #include "core/execute/forward.h"
 #include "core/graph/dimensions.h"
 #include "core/graph/reach.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

@@ -6,8 +6,6 @@
 #include "core/lrp/rules/reverseflops.h"
 #include "core/lrp/rules/ruleapplication.h"
 
-#include <algorithm>
-
 namespace retro::engine
 {
 

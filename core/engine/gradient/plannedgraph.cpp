@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace retro::engine
 {
@@ -316,52 +315,6 @@ Result<void> checkPlan(const runtime::JointProgram& program, const schedule::Pla
     return judged.ok() ? Result<void>() : base::inputError("the plan fails: " + judged.error->text, "--plan");
 }
 
-} // namespace
-
-Result<PlannedGradientGraph> plannedGradientGraph(const std::shared_ptr<const execute::BoundModel>& model,
-                                                  ValueId target, std::span<const ValueId> from,
-                                                  const ChooseForGraph& choose)
-{
-    if (!tape::isGradientOpset(*model)) {
-        return base::inputError(fmt::format("gradient graphs are written in operator set {} or later; convert the "
-                                            "model to a newer opset",
-                                            tape::kLeastGradientOpset));
-    }
-    const PassSubject subject = PassSubject::gradient(model, {target}, from);
-    if (!subject.carries(target)) {
-        return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input that gets a "
-                                            "gradient, by operators that pass one; choose another target",
-                                            model->graph().value(target).name));
-    }
-    const WrittenParts parts(subject);
-    std::optional<base::Error> error;
-    const auto more = [&](NodeId node, ValueId operand) {
-        Result<ops::Reads> reads = parts.reads(node, operand);
-        if (!reads.ok() && !error) {
-            error = reads.error();
-        }
-        return reads.ok() ? *reads : ops::Reads();
-    };
-    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(subject, more));
-    if (error) {
-        return *error;
-    }
-    RETRO_TRY(runtime::JointProgram program,
-              runtime::JointProgram::make(model, planning, planning.graph.order(),
-                                          jointOptions(analysis::JointKind::Gradient, planning.unit)));
-    PlannedGradientGraph made;
-    made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
-    RETRO_TRY(GraphPlan plan, choose(*made.program));
-    RETRO_CHECK(checkPlan(*made.program, plan.chosen.plan));
-    RETRO_TRY(made.gradient, PlannedWriter(*made.program, plan, target, parts).write());
-    made.chosen = std::move(plan.chosen);
-    RETRO_TRY(made.gradient.graph, withoutUnused(*made.gradient.graph, model->graph()));
-    return made;
-}
-
-namespace
-{
-
 std::int64_t stepOf(const graph::Node& node)
 {
     const auto at = node.metadata.find(kStepKey);
@@ -416,6 +369,47 @@ std::vector<ValueId> crossingAt(std::int64_t turn, const graph::Graph& joint, co
 }
 
 } // namespace
+
+Result<PlannedGradientGraph> plannedGradientGraph(const std::shared_ptr<const execute::BoundModel>& model,
+                                                  ValueId target, std::span<const ValueId> from,
+                                                  const ChooseForGraph& choose)
+{
+    if (!tape::isGradientOpset(*model)) {
+        return base::inputError(fmt::format("gradient graphs are written in operator set {} or later; convert the "
+                                            "model to a newer opset",
+                                            tape::kLeastGradientOpset));
+    }
+    const PassSubject subject = PassSubject::gradient(model, {target}, from);
+    if (!subject.carries(target)) {
+        return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input that gets a "
+                                            "gradient, by operators that pass one; choose another target",
+                                            model->graph().value(target).name));
+    }
+    const WrittenParts parts(subject);
+    std::optional<base::Error> error;
+    const auto more = [&](NodeId node, ValueId operand) {
+        Result<ops::Reads> reads = parts.reads(node, operand);
+        if (!reads.ok() && !error) {
+            error = reads.error();
+        }
+        return reads.ok() ? *reads : ops::Reads();
+    };
+    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(subject, more));
+    if (error) {
+        return *error;
+    }
+    RETRO_TRY(runtime::JointProgram program,
+              runtime::JointProgram::make(model, planning, planning.graph.order(),
+                                          jointOptions(analysis::JointKind::Gradient, planning.unit)));
+    PlannedGradientGraph made;
+    made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
+    RETRO_TRY(GraphPlan plan, choose(*made.program));
+    RETRO_CHECK(checkPlan(*made.program, plan.chosen.plan));
+    RETRO_TRY(made.gradient, PlannedWriter(*made.program, plan, target, parts).write());
+    made.chosen = std::move(plan.chosen);
+    RETRO_TRY(made.gradient.graph, withoutUnused(*made.gradient.graph, model->graph()));
+    return made;
+}
 
 Result<SplitGradientGraph> splitAtTurn(const PlannedGradientGraph& made)
 {

@@ -3,7 +3,6 @@
 
 #include "core/analysis/report.h"
 #include "core/base/file.h"
-#include "core/engine/forwarding/forwarding.h"
 #include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/graphdot.h"
@@ -21,11 +20,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
-#include <vector>
 
 namespace retro::engine
 {
@@ -373,46 +370,12 @@ Result<tape::GradientGraph> gradientGraphOf(const StandardSteps& steps, const Gr
     return made.ok() ? std::move(made) : explained(made.error(), steps, form.keepsFunctions);
 }
 
-} // namespace
-
-Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model, const GradientRequest& request,
-                                          bool isJoined, const std::stop_token& stop)
-{
-    RETRO_TRY(const StandardSteps steps, inStandardSteps(model, request, false, stop));
-    return gradientGraphOf(steps, request, {isJoined, false, false});
-}
-
-namespace
-{
-
 /// True where a constant that is computed would not have the type of its value: it is worked out wider than these.
 bool hasNarrowFloats(const graph::Graph& graph)
 {
     return std::ranges::any_of(graph.values(),
                                [](const graph::Value& value) { return tensor::isNarrowFloat(value.dtype); });
 }
-
-} // namespace
-
-rewrite::RewriteOptions passesBehind(const tape::GradientGraph& gradient, const rewrite::RewriteOptions& asked,
-                                     bool foldsConstants)
-{
-    rewrite::RewriteOptions passes = rewrite::noRewrites();
-    passes.keepDigits = false; // another runtime reads constants in the types of their values
-    bool hasAny = foldsConstants;
-    for (const rewrite::RewriteName& name : rewrite::rewriteNames()) {
-        if (rewrite::isOptional(name)) {
-            passes.*name.option = asked.*name.option;
-            hasAny = hasAny || asked.*name.option;
-        }
-    }
-    passes.foldConstants = foldsConstants && !hasNarrowFloats(*gradient.graph);
-    passes.removeUnused = hasAny && asked.removeUnused;
-    return passes;
-}
-
-namespace
-{
 
 Result<void> checkForm(const std::filesystem::path& file, const rewrite::RewriteOptions& asked)
 {
@@ -493,6 +456,30 @@ Result<WrittenGradientGraph> writePlanned(const std::filesystem::path& file, con
 }
 
 } // namespace
+
+Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model, const GradientRequest& request,
+                                          bool isJoined, const std::stop_token& stop)
+{
+    RETRO_TRY(const StandardSteps steps, inStandardSteps(model, request, false, stop));
+    return gradientGraphOf(steps, request, {isJoined, false, false});
+}
+
+rewrite::RewriteOptions passesBehind(const tape::GradientGraph& gradient, const rewrite::RewriteOptions& asked,
+                                     bool foldsConstants)
+{
+    rewrite::RewriteOptions passes = rewrite::noRewrites();
+    passes.keepDigits = false; // another runtime reads constants in the types of their values
+    bool hasAny = foldsConstants;
+    for (const rewrite::RewriteName& name : rewrite::rewriteNames()) {
+        if (rewrite::isOptional(name)) {
+            passes.*name.option = asked.*name.option;
+            hasAny = hasAny || asked.*name.option;
+        }
+    }
+    passes.foldConstants = foldsConstants && !hasNarrowFloats(*gradient.graph);
+    passes.removeUnused = hasAny && asked.removeUnused;
+    return passes;
+}
 
 Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
                                                 const GradientRequest& request, const GradientGraphForm& form)

@@ -276,6 +276,34 @@ Result<std::size_t> positionOf(const InputSource& source, const graph::Graph& gr
     return usageError("the model has no input of this name; it has " + namesOf(graph), "--input " + source.name);
 }
 
+/// The tensors that `texts` give, in the order of the inputs; invalid for the others.
+Result<std::vector<Tensor>> readGiven(const std::vector<std::string>& texts, const graph::Graph& graph,
+                                      const PictureOptions& options, const formats::ModelCard* card)
+{
+    std::vector<Tensor> inputs(graph.inputs().size());
+    for (const std::string& text : texts) {
+        const InputSource source = parseInput(text, graph);
+        RETRO_TRY(const std::size_t position, positionOf(source, graph));
+        const graph::Value& input = graph.value(graph.inputs()[position]);
+        if (inputs[position].isValid()) {
+            return usageError("two sources are given for this input", "--input " + input.name);
+        }
+        RETRO_TRY(inputs[position], readInput(source.source, graph, graph.inputs()[position], options, card));
+    }
+    return inputs;
+}
+
+Result<void> expectAll(const std::vector<Tensor>& inputs, const graph::Graph& graph)
+{
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!inputs[i].isValid()) {
+            return usageError("no data for this input; add --input " + graph.value(graph.inputs()[i]).name + "=FILE",
+                              "input '" + graph.value(graph.inputs()[i]).name + "'");
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 Tensor floatsOf(const Tensor& numbers, const graph::GivenNumbers& given)
@@ -347,39 +375,6 @@ InputSource parseInput(const std::string& text, const graph::Graph& graph)
     }
     return named;
 }
-
-namespace
-{
-
-/// The tensors that `texts` give, in the order of the inputs; invalid for the others.
-Result<std::vector<Tensor>> readGiven(const std::vector<std::string>& texts, const graph::Graph& graph,
-                                      const PictureOptions& options, const formats::ModelCard* card)
-{
-    std::vector<Tensor> inputs(graph.inputs().size());
-    for (const std::string& text : texts) {
-        const InputSource source = parseInput(text, graph);
-        RETRO_TRY(const std::size_t position, positionOf(source, graph));
-        const graph::Value& input = graph.value(graph.inputs()[position]);
-        if (inputs[position].isValid()) {
-            return usageError("two sources are given for this input", "--input " + input.name);
-        }
-        RETRO_TRY(inputs[position], readInput(source.source, graph, graph.inputs()[position], options, card));
-    }
-    return inputs;
-}
-
-Result<void> expectAll(const std::vector<Tensor>& inputs, const graph::Graph& graph)
-{
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!inputs[i].isValid()) {
-            return usageError("no data for this input; add --input " + graph.value(graph.inputs()[i]).name + "=FILE",
-                              "input '" + graph.value(graph.inputs()[i]).name + "'");
-        }
-    }
-    return {};
-}
-
-} // namespace
 
 Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph,
                                           const PictureOptions& options, const formats::ModelCard* card)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/input/pictureuse.h"
 
+#include "core/base/record.h"
 #include "core/engine/input/inputs.h"
 
 #include <fmt/format.h>
@@ -170,26 +171,24 @@ std::vector<std::string> pictureLines(const std::vector<PictureUse>& pictures, c
 nlohmann::ordered_json pictureJson(const std::vector<PictureUse>& pictures, const graph::Graph& graph,
                                    const PictureOptions& options, const std::vector<tensor::Tensor>& inputs)
 {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const PictureUse& picture : pictures) {
-        all.push_back({{"input", graph.value(graph.inputs()[picture.input]).name},
-                       {"file", nameOf(picture)},
-                       {"size", readSize(picture, options)},
-                       {"resized_to", sizeOf(picture, graph, options, inputs)},
-                       {"frame", options.frame},
-                       {"layout", options.layout},
-                       {"channels", options.channels},
-                       {"scale", {options.low, options.high}},
-                       {"mean", options.mean},
-                       {"std", options.deviation},
-                       {"from", originName(options)},
-                       {"orientation", picture.facts.orientation},
-                       {"turned", isTurned(picture, options)},
-                       {"transparency", !picture.facts.hasTransparency ? "none"
-                                        : options.asStored             ? "left out"
-                                                                       : "on white"}});
-    }
-    return all;
+    return base::listOf(pictures, [&](const PictureUse& picture) -> nlohmann::ordered_json {
+        return {{"input", graph.value(graph.inputs()[picture.input]).name},
+                {"file", nameOf(picture)},
+                {"size", readSize(picture, options)},
+                {"resized_to", sizeOf(picture, graph, options, inputs)},
+                {"frame", options.frame},
+                {"layout", options.layout},
+                {"channels", options.channels},
+                {"scale", {options.low, options.high}},
+                {"mean", options.mean},
+                {"std", options.deviation},
+                {"from", originName(options)},
+                {"orientation", picture.facts.orientation},
+                {"turned", isTurned(picture, options)},
+                {"transparency", !picture.facts.hasTransparency ? "none"
+                                 : options.asStored             ? "left out"
+                                                                : "on white"}};
+    });
 }
 
 std::vector<std::string> pictureWarnings(const std::vector<PictureUse>& pictures, const LoadedModel& model,

@@ -7,7 +7,6 @@
 #include "core/tensor/tensor.h"
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 #include <vector>
 

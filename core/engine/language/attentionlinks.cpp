@@ -3,7 +3,6 @@
 
 #include "core/base/cancel.h"
 #include "core/engine/model/binding.h"
-#include "core/execute/forward.h"
 #include "core/lrp/rules/decomposedrule.h"
 #include "core/ops/threads.h"
 
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 namespace retro::engine
 {

@@ -7,7 +7,6 @@
 #include "core/execute/forward.h"
 #include "core/trace/runtext.h"
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -10,16 +10,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace retro::engine
 {
 
-using base::NodeId;
 using base::ValueId;
-using tensor::DType;
-using tensor::Shape;
 using tensor::Tensor;
 
 namespace

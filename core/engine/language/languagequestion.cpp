@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -25,7 +24,6 @@ namespace retro::engine
 
 using base::Result;
 using base::usageError;
-using base::ValueId;
 using tensor::Tensor;
 
 namespace
@@ -458,6 +456,26 @@ bool givesOneText(const LoadedModel& model, const LanguageModel& language, const
     return !source.empty() && (!given.ok() || !given->isValid() || isOneText(*given));
 }
 
+/// Batch × tokens × classes of one text, with a row for each token, or for the last one alone.
+bool areRowsOf(const Tensor& scores, std::int64_t tokens)
+{
+    return scores.isValid() && scores.rank() == 3 && scores.shape()[0] == 1 &&
+           (scores.shape()[1] == tokens || scores.shape()[1] == 1);
+}
+
+/// "class 1 (POSITIVE)" for "1"; what says more by itself stays.
+std::string withLabel(const std::string& place, const std::vector<std::string>& labels)
+{
+    std::size_t number = 0;
+    const char* const end = place.data() + place.size();
+    const auto read = std::from_chars(place.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end) {
+        return place;
+    }
+    return number < labels.size() ? fmt::format("class {} ({})", number, labels[number])
+                                  : fmt::format("class {}", number);
+}
+
 } // namespace
 
 bool namesElement(const std::string& target, const LoadedModel& model)
@@ -566,31 +584,6 @@ Result<std::vector<Tensor>> readInputsOrText(const Question& question, const Loa
     return language.ok() && *language ? Result<std::vector<Tensor>>(std::move((*language)->inputs))
                                       : readInputs(question, model);
 }
-
-namespace
-{
-
-/// Batch × tokens × classes of one text, with a row for each token, or for the last one alone.
-bool areRowsOf(const Tensor& scores, std::int64_t tokens)
-{
-    return scores.isValid() && scores.rank() == 3 && scores.shape()[0] == 1 &&
-           (scores.shape()[1] == tokens || scores.shape()[1] == 1);
-}
-
-/// "class 1 (POSITIVE)" for "1"; what says more by itself stays.
-std::string withLabel(const std::string& place, const std::vector<std::string>& labels)
-{
-    std::size_t number = 0;
-    const char* const end = place.data() + place.size();
-    const auto read = std::from_chars(place.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end) {
-        return place;
-    }
-    return number < labels.size() ? fmt::format("class {} ({})", number, labels[number])
-                                  : fmt::format("class {}", number);
-}
-
-} // namespace
 
 Result<LanguageReport> reportOf(const LanguageQuestion& asked, const LoadedModel& model, const Question& question,
                                 const ExplainResult& result)

@@ -4,6 +4,7 @@
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
 #include "core/base/jsonout.h"
+#include "core/base/record.h"
 #include "core/base/visibletext.h"
 #include "core/tensor/npy.h"
 #include "core/text/utf8.h"
@@ -180,11 +181,9 @@ ordered_json headsJson(const Tensor& heads)
 /// [layer, head, query, key, relevance] each.
 ordered_json linksJson(const std::vector<trace::TextLink>& links)
 {
-    ordered_json list = ordered_json::array();
-    for (const trace::TextLink& link : links) {
-        list.push_back({link.layer, link.head, link.query, link.key, numberOrNull(link.relevance)});
-    }
-    return list;
+    return base::listOf(links, [&](const trace::TextLink& link) -> ordered_json {
+        return {link.layer, link.head, link.query, link.key, numberOrNull(link.relevance)};
+    });
 }
 
 void addParts(const LayerParts& parts, ordered_json& json)
@@ -347,35 +346,6 @@ Tensor generationMatrix(const LanguageReport& report)
     return std::move(buffer).freeze();
 }
 
-} // namespace
-
-std::string ScoredToken::quoted() const
-{
-    return text.empty() ? std::to_string(id) : fmt::format("\"{}\" ({})", base::visibleText(text), id);
-}
-
-std::string againstText(const ScoredToken& target, const std::vector<ScoredToken>& contrast)
-{
-    std::string text = target.quoted();
-    for (std::size_t i = 0; i < contrast.size(); ++i) {
-        text += (i == 0 ? " instead of " : ", ") + contrast[i].quoted();
-    }
-    return text;
-}
-
-std::vector<double> LanguageReport::shares() const
-{
-    const double all = sumOfMagnitudes(relevance);
-    std::vector<double> made;
-    for (const double part : relevance) {
-        made.push_back(all > 0 ? part / all : 0);
-    }
-    return made;
-}
-
-namespace
-{
-
 /// What started, and where it went; what the sums of the ledger leave in their last places is left out.
 std::string relevanceLine(const LanguageReport& report)
 {
@@ -425,6 +395,30 @@ void addCells(const LanguageReport& report, std::span<const std::size_t> shown, 
 }
 
 } // namespace
+
+std::string ScoredToken::quoted() const
+{
+    return text.empty() ? std::to_string(id) : fmt::format("\"{}\" ({})", base::visibleText(text), id);
+}
+
+std::string againstText(const ScoredToken& target, const std::vector<ScoredToken>& contrast)
+{
+    std::string text = target.quoted();
+    for (std::size_t i = 0; i < contrast.size(); ++i) {
+        text += (i == 0 ? " instead of " : ", ") + contrast[i].quoted();
+    }
+    return text;
+}
+
+std::vector<double> LanguageReport::shares() const
+{
+    const double all = sumOfMagnitudes(relevance);
+    std::vector<double> made;
+    for (const double part : relevance) {
+        made.push_back(all > 0 ? part / all : 0);
+    }
+    return made;
+}
 
 std::vector<std::string> reportLines(const LanguageReport& report)
 {

@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
-#include <span>
 #include <string_view>
 #include <vector>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
 
 namespace retro::engine
@@ -292,6 +291,19 @@ Tensor arrivedAt(std::span<const Tensor> relevance, ValueId value)
     return isThere ? relevance[value.index()].to(tensor::DType::Float64).contiguous() : Tensor();
 }
 
+/// Adds the relevance `from` of the values of heads, of one row, to tokens × heads at `to`, whose lines are `most`
+/// long.
+void addHeads(const HeadValues& values, const double* from, std::int64_t tokens, std::int64_t width, double* to,
+              std::int64_t most)
+{
+    for (std::int64_t i = 0; i < values.heads * tokens * width; ++i) {
+        const std::int64_t line = i / width;
+        const std::int64_t head = values.isByHead ? line / tokens : line % values.heads;
+        const std::int64_t token = values.isByHead ? line % tokens : line / values.heads;
+        to[token * most + head] += from[i];
+    }
+}
+
 } // namespace
 
 Shape shapeByHead(const Shape& shape, std::int64_t heads)
@@ -327,24 +339,6 @@ Tensor streamRelevance(const ResidualStreams& streams, const BoundModel& model, 
     }
     return std::move(sums).freeze();
 }
-
-namespace
-{
-
-/// Adds the relevance `from` of the values of heads, of one row, to tokens × heads at `to`, whose lines are `most`
-/// long.
-void addHeads(const HeadValues& values, const double* from, std::int64_t tokens, std::int64_t width, double* to,
-              std::int64_t most)
-{
-    for (std::int64_t i = 0; i < values.heads * tokens * width; ++i) {
-        const std::int64_t line = i / width;
-        const std::int64_t head = values.isByHead ? line / tokens : line % values.heads;
-        const std::int64_t token = values.isByHead ? line % tokens : line / values.heads;
-        to[token * most + head] += from[i];
-    }
-}
-
-} // namespace
 
 Tensor headRelevance(const ResidualStreams& streams, const BoundModel& model, std::span<const Tensor> relevance,
                      std::int64_t row)

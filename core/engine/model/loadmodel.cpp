@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <variant>
 
 namespace retro::engine

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <unordered_map>
-#include <utility>
 
 namespace retro::engine
 {
@@ -68,6 +66,29 @@ bool sendLedger(const RecordedCourse& course, std::span<const event::LedgerEntry
     return true;
 }
 
+/// Entries of each kind: a window goes back and forth between a few composites and targets.
+constexpr std::size_t kMostPrograms = 8;
+
+template <class Entry>
+void push(std::vector<Entry>& entries, Entry entry)
+{
+    if (entries.size() == kMostPrograms) {
+        entries.erase(entries.begin());
+    }
+    entries.push_back(std::move(entry));
+}
+
+bool isBoundToData(const execute::BoundModel& model)
+{
+    return std::ranges::any_of(model.boundInputs(), [](const tensor::Tensor& input) { return input.isValid(); });
+}
+
+bool areEqual(std::span<const tensor::Tensor> some, std::span<const tensor::Tensor> others)
+{
+    return std::ranges::equal(some, others,
+                              [](const tensor::Tensor& a, const tensor::Tensor& b) { return a.bitEqual(b); });
+}
+
 } // namespace
 
 std::shared_ptr<const RecordedCourse> recordedCourse(const trace::Run& run, std::vector<HandleOrigin> origins)
@@ -111,34 +132,6 @@ std::optional<trace::Run> runOf(const RecordedCourse& course, const ProgramTenso
     run.visitStart = course.visitStart;
     return run;
 }
-
-namespace
-{
-
-/// Entries of each kind: a window goes back and forth between a few composites and targets.
-constexpr std::size_t kMostPrograms = 8;
-
-template <class Entry>
-void push(std::vector<Entry>& entries, Entry entry)
-{
-    if (entries.size() == kMostPrograms) {
-        entries.erase(entries.begin());
-    }
-    entries.push_back(std::move(entry));
-}
-
-bool isBoundToData(const execute::BoundModel& model)
-{
-    return std::ranges::any_of(model.boundInputs(), [](const tensor::Tensor& input) { return input.isValid(); });
-}
-
-bool areEqual(std::span<const tensor::Tensor> some, std::span<const tensor::Tensor> others)
-{
-    return std::ranges::equal(some, others,
-                              [](const tensor::Tensor& a, const tensor::Tensor& b) { return a.bitEqual(b); });
-}
-
-} // namespace
 
 bool LastPass::isOf(const std::shared_ptr<const execute::BoundModel>& other,
                     std::span<const tensor::Tensor> otherInputs, execute::SavePolicy policy,

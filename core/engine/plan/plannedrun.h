@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/analysis/fromgraph.h"
 #include "core/engine/model/loadmodel.h"
 #include "core/engine/plan/planevents.h"
 #include "core/engine/plan/planwish.h"

@@ -8,7 +8,6 @@
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/model/precision.h"
-#include "core/execute/boundmodel.h"
 #include "core/execute/control/decisions.h"
 #include "core/execute/sizesonly.h"
 

@@ -4,7 +4,6 @@
 #include "core/lrp/rules/ruleapplication.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace retro::engine
 {

@@ -10,10 +10,7 @@
 #include "core/engine/plan/planning.h"
 #include "core/schedule/planjson.h"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <string>
 
 namespace retro::engine
 {

@@ -8,7 +8,6 @@
 #include "core/engine/question/question.h"
 
 #include <filesystem>
-#include <stop_token>
 
 namespace retro::engine
 {

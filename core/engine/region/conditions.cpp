@@ -126,61 +126,6 @@ Result<void> checkOnePath(const std::vector<ConditionSite>& sites, const graph::
     return {};
 }
 
-} // namespace
-
-Result<std::vector<ConditionSite>> conditionSites(std::span<const std::string> texts, const execute::BoundModel& model,
-                                                  ConditionForm form)
-{
-    std::vector<ConditionSite> sites;
-    for (const std::string& text : texts) {
-        RETRO_TRY(ConditionSite site, siteOf(text, model));
-        const auto same = std::ranges::find(sites, site.value, &ConditionSite::value);
-        if (same != sites.end()) {
-            same->mask = unionOf(same->mask, site.mask);
-        } else {
-            sites.push_back(std::move(site));
-        }
-    }
-    // Nodes are in the order of the forward pass, so relevance meets the last one first.
-    std::ranges::stable_sort(sites, [&](const ConditionSite& a, const ConditionSite& b) {
-        const bool isInputA = model.graph().isInput(model.graph().nodeOf(a.value));
-        const bool isInputB = model.graph().isInput(model.graph().nodeOf(b.value));
-        return isInputA != isInputB ? isInputB : model.graph().nodeOf(b.value) < model.graph().nodeOf(a.value);
-    });
-    if (form == ConditionForm::Only) {
-        RETRO_CHECK(checkOnePath(sites, model.graph()));
-    }
-    return sites;
-}
-
-Result<std::shared_ptr<const Prepared>> conditioned(const Prepared& prepared, std::span<const ConditionSite> sites)
-{
-    const graph::Graph& graph = prepared.model->graph();
-    auto changed = std::make_shared<Prepared>(prepared);
-    lrp::RuleAssignment rules = *prepared.rules;
-    for (const ConditionSite& site : sites) {
-        const NodeId node = graph.nodeOf(site.value);
-        if (graph.isInput(node)) {
-            return base::inputError(fmt::format("\"{}\" is an input, where relevance ends: look at that part of its "
-                                                "map, or ask a region of it with --region",
-                                                graph.value(site.value).name),
-                                    "--condition");
-        }
-        const auto outputs = graph.outputsOf(node);
-        const auto k = static_cast<std::size_t>(std::ranges::find(outputs, site.value) - outputs.begin());
-        lrp::AssignedRule& assigned = rules[node.index()];
-        if (assigned.rule) {
-            assigned.rule = lrp::conditionedRule(assigned.rule, k, site.mask);
-            changed->words[node.index()].rule = assigned.rule->text();
-        }
-    }
-    changed->rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
-    return std::shared_ptr<const Prepared>(std::move(changed));
-}
-
-namespace
-{
-
 /// The same question without what the last explanation alone is asked for.
 ExplainRequest onTheWay(const ExplainRequest& request)
 {
@@ -235,6 +180,56 @@ PassedCondition passed(const ConditionSite& site, std::span<const std::string> t
 }
 
 } // namespace
+
+Result<std::vector<ConditionSite>> conditionSites(std::span<const std::string> texts, const execute::BoundModel& model,
+                                                  ConditionForm form)
+{
+    std::vector<ConditionSite> sites;
+    for (const std::string& text : texts) {
+        RETRO_TRY(ConditionSite site, siteOf(text, model));
+        const auto same = std::ranges::find(sites, site.value, &ConditionSite::value);
+        if (same != sites.end()) {
+            same->mask = unionOf(same->mask, site.mask);
+        } else {
+            sites.push_back(std::move(site));
+        }
+    }
+    // Nodes are in the order of the forward pass, so relevance meets the last one first.
+    std::ranges::stable_sort(sites, [&](const ConditionSite& a, const ConditionSite& b) {
+        const bool isInputA = model.graph().isInput(model.graph().nodeOf(a.value));
+        const bool isInputB = model.graph().isInput(model.graph().nodeOf(b.value));
+        return isInputA != isInputB ? isInputB : model.graph().nodeOf(b.value) < model.graph().nodeOf(a.value);
+    });
+    if (form == ConditionForm::Only) {
+        RETRO_CHECK(checkOnePath(sites, model.graph()));
+    }
+    return sites;
+}
+
+Result<std::shared_ptr<const Prepared>> conditioned(const Prepared& prepared, std::span<const ConditionSite> sites)
+{
+    const graph::Graph& graph = prepared.model->graph();
+    auto changed = std::make_shared<Prepared>(prepared);
+    lrp::RuleAssignment rules = *prepared.rules;
+    for (const ConditionSite& site : sites) {
+        const NodeId node = graph.nodeOf(site.value);
+        if (graph.isInput(node)) {
+            return base::inputError(fmt::format("\"{}\" is an input, where relevance ends: look at that part of its "
+                                                "map, or ask a region of it with --region",
+                                                graph.value(site.value).name),
+                                    "--condition");
+        }
+        const auto outputs = graph.outputsOf(node);
+        const auto k = static_cast<std::size_t>(std::ranges::find(outputs, site.value) - outputs.begin());
+        lrp::AssignedRule& assigned = rules[node.index()];
+        if (assigned.rule) {
+            assigned.rule = lrp::conditionedRule(assigned.rule, k, site.mask);
+            changed->words[node.index()].rule = assigned.rule->text();
+        }
+    }
+    changed->rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
+    return std::shared_ptr<const Prepared>(std::move(changed));
+}
 
 Result<ExplainResult> explainOnly(const ExplainRequest& request,
                                   const std::function<Result<ExplainResult>(const ExplainRequest&)>& explain)

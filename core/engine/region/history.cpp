@@ -260,6 +260,18 @@ Result<void> checkRules(const trace::Run& run, const Prepared& prepared)
     return {};
 }
 
+/// How far the rows that have all of it lie from what was asked for.
+double apartIn(const History& history)
+{
+    double apart = history.apart;
+    for (const HistoryRow& row : history.rows) {
+        if (row.isWhole && row.magnitude > 0) {
+            apart = std::max(apart, std::abs(row.sum - history.relevance) / row.magnitude);
+        }
+    }
+    return apart;
+}
+
 } // namespace
 
 Result<void> Historian::Data::start(const std::vector<Tensor>& inputs, const std::stop_token& stop)
@@ -477,23 +489,6 @@ void Historian::Data::addLastSteps(ValueId value, std::int64_t flat, std::span<c
         }
     }
 }
-
-namespace
-{
-
-/// How far the rows that have all of it lie from what was asked for.
-double apartIn(const History& history)
-{
-    double apart = history.apart;
-    for (const HistoryRow& row : history.rows) {
-        if (row.isWhole && row.magnitude > 0) {
-            apart = std::max(apart, std::abs(row.sum - history.relevance) / row.magnitude);
-        }
-    }
-    return apart;
-}
-
-} // namespace
 
 Result<History> Historian::of(const HistoryPlace& place, std::size_t most, const std::stop_token& stop) const
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/region/historyjson.h"
 
+#include "core/base/record.h"
+
 #include <nlohmann/json.hpp>
 
 namespace retro::engine
@@ -12,14 +14,12 @@ ordered_json historyJson(const trace::Run& run, const History& history)
 {
     ordered_json rows = ordered_json::array();
     for (const HistoryRow& row : history.rows) {
-        ordered_json parts = ordered_json::array();
-        for (const HistoryElement& one : row.largest) {
-            parts.push_back({{"index", one.index}, {"relevance", one.relevance}, {"way", one.way}, {"part", one.part}});
-        }
-        ordered_json channels = ordered_json::array();
-        for (const HistoryChannel& one : row.channels) {
-            channels.push_back({{"index", one.index}, {"part", one.part}});
-        }
+        const ordered_json parts = base::listOf(row.largest, [&](const HistoryElement& one) -> ordered_json {
+            return {{"index", one.index}, {"relevance", one.relevance}, {"way", one.way}, {"part", one.part}};
+        });
+        const ordered_json channels = base::listOf(row.channels, [&](const HistoryChannel& one) -> ordered_json {
+            return {{"index", one.index}, {"part", one.part}};
+        });
         rows.push_back({{"value", run.graph->value(row.value).name},
                         {"node", run.graph->labelOf(row.node)},
                         {"rule", row.rule},

@@ -228,6 +228,26 @@ private:
     std::vector<Tensor> m_masks;
 };
 
+/// Σ|mask| from which on weights may leave what their type holds.
+constexpr double kLargeMask = 1e12;
+
+Result<void> checkNotTooLarge(std::span<const Tensor> masks, std::span<const Tensor> weights, const graph::Graph& graph)
+{
+    const auto isLarge = [](const Tensor& mask) { return mask.isValid() && algebra::sumAbsolute(mask) > kLargeMask; };
+    if (std::ranges::none_of(masks, isLarge)) {
+        return {};
+    }
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        if (weights[i].isValid() && !algebra::allFinite(weights[i])) {
+            return base::inputError(fmt::format("the numbers of the mask are too large: the weights of \"{}\" are not "
+                                                "finite; a mask usually has numbers from 0 to 1",
+                                                graph.value(ValueId(i)).name),
+                                    "--region");
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 Result<std::vector<Tensor>> regionMasks(const RegionRequest& request, const execute::BoundModel& model,
@@ -253,31 +273,6 @@ Result<std::vector<Tensor>> regionMasks(const RegionRequest& request, const exec
     }
     return reader.take();
 }
-
-namespace
-{
-
-/// Σ|mask| from which on weights may leave what their type holds.
-constexpr double kLargeMask = 1e12;
-
-Result<void> checkNotTooLarge(std::span<const Tensor> masks, std::span<const Tensor> weights, const graph::Graph& graph)
-{
-    const auto isLarge = [](const Tensor& mask) { return mask.isValid() && algebra::sumAbsolute(mask) > kLargeMask; };
-    if (std::ranges::none_of(masks, isLarge)) {
-        return {};
-    }
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        if (weights[i].isValid() && !algebra::allFinite(weights[i])) {
-            return base::inputError(fmt::format("the numbers of the mask are too large: the weights of \"{}\" are not "
-                                                "finite; a mask usually has numbers from 0 to 1",
-                                                graph.value(ValueId(i)).name),
-                                    "--region");
-        }
-    }
-    return {};
-}
-
-} // namespace
 
 constexpr std::int64_t kMemoryBytes = std::int64_t{512} << 20; ///< of denominators that are kept between passes
 

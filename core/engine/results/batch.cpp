@@ -6,8 +6,6 @@
 #include "core/engine/model/uniquenames.h"
 #include "core/formats/picturefile.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -6,6 +6,7 @@
 #include "core/base/inputfiles.h"
 #include "core/base/jsontext.h"
 #include "core/base/outputplace.h"
+#include "core/base/record.h"
 #include "core/base/visibletext.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/question/resolve.h"
@@ -118,12 +119,42 @@ SourceStamp stampOf(const std::string& source)
 
 ordered_json sourcesJson(const std::vector<SourceStamp>& stamps)
 {
-    ordered_json json = ordered_json::array();
-    for (const SourceStamp& stamp : stamps) {
-        json.push_back(
-            {{"source", base::visibleText(stamp.source)}, {"bytes", stamp.bytes}, {"modified", stamp.modified}});
+    return base::listOf(stamps, [&](const SourceStamp& stamp) -> ordered_json {
+        return {{"source", base::visibleText(stamp.source)}, {"bytes", stamp.bytes}, {"modified", stamp.modified}};
+    });
+}
+
+/// The result in a file; null when there is none, or when it is no such file.
+ordered_json readResult(const fs::path& file)
+{
+    constexpr std::size_t kMostBytes = 64U << 20U;
+    const base::OwnResultsScope own;
+    const base::Result<std::string> text = base::readTextFile(file, kMostBytes);
+    if (!text || !base::JsonText::parse(*text, file.string(), {kMostBytes})) {
+        return {};
     }
-    return json;
+    // It is within the limits of the one reader; here it is read for the order of its members.
+    return ordered_json::parse(*text, nullptr, false);
+}
+
+constexpr const char* kFiles = "files";
+
+/// Files that a result lists, below its folder; names that lead out of it are passed over.
+std::vector<fs::path> listedFiles(const ordered_json& result, const fs::path& folder)
+{
+    std::vector<fs::path> files;
+    const auto listed = result.is_object() ? result.find(kFiles) : result.end();
+    if (listed == result.end() || !listed->is_array()) {
+        return files;
+    }
+    for (const ordered_json& name : *listed) {
+        const fs::path own = name.is_string() ? fs::path(name.get<std::string>()) : fs::path();
+        const bool isBelow = own.is_relative() && std::ranges::find(own, fs::path("..")) == own.end();
+        if (isBelow && own.extension() == ".npy") {
+            files.push_back(folder / own);
+        }
+    }
+    return files;
 }
 
 } // namespace
@@ -178,44 +209,6 @@ bool answers(const ordered_json& result, const ResultKey& key)
     return question != result.end() && question->is_string() && question->get<std::string>() == key.hash &&
            result.value("sources", ordered_json::array()) == sourcesJson(key.sources);
 }
-
-namespace
-{
-
-/// The result in a file; null when there is none, or when it is no such file.
-ordered_json readResult(const fs::path& file)
-{
-    constexpr std::size_t kMostBytes = 64U << 20U;
-    const base::OwnResultsScope own;
-    const base::Result<std::string> text = base::readTextFile(file, kMostBytes);
-    if (!text || !base::JsonText::parse(*text, file.string(), {kMostBytes})) {
-        return {};
-    }
-    // It is within the limits of the one reader; here it is read for the order of its members.
-    return ordered_json::parse(*text, nullptr, false);
-}
-
-constexpr const char* kFiles = "files";
-
-/// Files that a result lists, below its folder; names that lead out of it are passed over.
-std::vector<fs::path> listedFiles(const ordered_json& result, const fs::path& folder)
-{
-    std::vector<fs::path> files;
-    const auto listed = result.is_object() ? result.find(kFiles) : result.end();
-    if (listed == result.end() || !listed->is_array()) {
-        return files;
-    }
-    for (const ordered_json& name : *listed) {
-        const fs::path own = name.is_string() ? fs::path(name.get<std::string>()) : fs::path();
-        const bool isBelow = own.is_relative() && std::ranges::find(own, fs::path("..")) == own.end();
-        if (isBelow && own.extension() == ".npy") {
-            files.push_back(folder / own);
-        }
-    }
-    return files;
-}
-
-} // namespace
 
 ordered_json storedResult(const fs::path& file, const ResultKey& key)
 {

@@ -5,6 +5,7 @@
 #include "core/base/filebatch.h"
 #include "core/base/hash.h"
 #include "core/base/jsonout.h"
+#include "core/base/record.h"
 #include "core/diagnosis/diagnosis.h"
 #include "core/engine/explain/ctc.h"
 #include "core/engine/forwarding/forwardedpass.h"
@@ -78,14 +79,12 @@ std::string checkpointFile(const ExplainResult& result, const TakenCheckpoint& c
 
 ordered_json checkpointsJson(const ExplainResult& result)
 {
-    ordered_json all = ordered_json::array();
-    for (const TakenCheckpoint& checkpoint : result.checkpoints) {
-        all.push_back({{"value", result.model->graph().value(checkpoint.value).name},
-                       {"visit", checkpoint.visit ? ordered_json(*checkpoint.visit) : ordered_json(nullptr)},
-                       {"relevance", ops::algebra::sum(checkpoint.relevance)},
-                       {"file", checkpointFile(result, checkpoint)}});
-    }
-    return all;
+    return base::listOf(result.checkpoints, [&](const TakenCheckpoint& checkpoint) -> ordered_json {
+        return {{"value", result.model->graph().value(checkpoint.value).name},
+                {"visit", checkpoint.visit ? ordered_json(*checkpoint.visit) : ordered_json(nullptr)},
+                {"relevance", ops::algebra::sum(checkpoint.relevance)},
+                {"file", checkpointFile(result, checkpoint)}};
+    });
 }
 
 std::string parameterFile(const std::vector<std::string>& names, const ParameterRelevance& parameter)
@@ -260,29 +259,6 @@ ordered_json programJson(const ExplainResult& result)
             {"buffers", program.buffers.size()}};
 }
 
-} // namespace
-
-ordered_json targetJson(const LoadedModel& model, const graph::Graph& graph, const ResolvedTarget& target)
-{
-    ordered_json targets = ordered_json::array();
-    addTarget(model, graph, target, targets);
-    return targets;
-}
-
-std::vector<std::string> fileNames(const graph::Graph& graph)
-{
-    UniqueNames unique;
-    std::vector<std::string> names;
-    names.reserve(graph.valueCount());
-    for (const graph::Value& value : graph.values()) {
-        names.push_back(unique.of(value.name));
-    }
-    return names;
-}
-
-namespace
-{
-
 /// When a value went, and how it came back.
 ordered_json droppedJson(const trace::DroppedValue& dropped, const graph::Graph& graph)
 {
@@ -291,27 +267,13 @@ ordered_json droppedJson(const trace::DroppedValue& dropped, const graph::Graph&
                       {"step", dropped.step},
                       {"came_back", ordered_json::array()}};
     for (const trace::ValueReturn& one : dropped.returns) {
-        ordered_json nodes = ordered_json::array();
-        for (const base::NodeId node : one.again) {
-            nodes.push_back(graph.node(node).name);
-        }
+        const ordered_json nodes =
+            base::listOf(one.again, [&](const base::NodeId node) { return graph.node(node).name; });
         json["came_back"].push_back(
             {{"way", nameOf(one.way)},
              {"visit", one.visit},
              {"promise", one.promise.isValid() ? ordered_json(one.promise.value) : ordered_json()},
              {"nodes", nodes}});
-    }
-    return json;
-}
-
-/// What the plan has in memory at its peak.
-ordered_json peakJson(const CarriedPlan& carried)
-{
-    ordered_json json = ordered_json::array();
-    for (const schedule::PeakTensor& one :
-         schedule::peakTensors(carried.program->graph(), carried.chosen.plan, carried.predicted)) {
-        json.push_back(
-            {{"name", one.name}, {"bytes", one.bytes}, {"born", one.born}, {"dies", one.dies}, {"why", one.why}});
     }
     return json;
 }
@@ -336,7 +298,8 @@ ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
     }
     if (saving.plan) {
         json["plan_peak"] = saving.plan->predicted.peak;
-        json["peak_tensors"] = peakJson(*saving.plan);
+        json["peak_tensors"] = schedule::peakTensorsJson(
+            schedule::peakTensors(saving.plan->program->graph(), saving.plan->chosen.plan, saving.plan->predicted));
     }
     json["held_peak"] = saving.heldPeak;
     return json;
@@ -439,6 +402,24 @@ void addLut(const ExplainRequest& request, const ExplainResult& result, ordered_
 }
 
 } // namespace
+
+ordered_json targetJson(const LoadedModel& model, const graph::Graph& graph, const ResolvedTarget& target)
+{
+    ordered_json targets = ordered_json::array();
+    addTarget(model, graph, target, targets);
+    return targets;
+}
+
+std::vector<std::string> fileNames(const graph::Graph& graph)
+{
+    UniqueNames unique;
+    std::vector<std::string> names;
+    names.reserve(graph.valueCount());
+    for (const graph::Value& value : graph.values()) {
+        names.push_back(unique.of(value.name));
+    }
+    return names;
+}
 
 std::vector<LutLayer> lutLayersOf(const ExplainResult& result)
 {

@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/base/hash128.h"
-#include "core/engine/explain/explain.h"
 #include "core/engine/explain/segment.h"
 #include "core/engine/input/inputs.h"
 #include "core/engine/input/pictureuse.h"
@@ -14,7 +13,6 @@
 #include "core/formats/modelcard.h"
 #include "core/trace/documentrun.h"
 #include "core/trace/gradientrun.h"
-#include "core/trace/run.h"
 #include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
@@ -141,30 +139,6 @@ InputFacts inputFacts(const formats::ModelCard* card, const ExplainRequest& requ
     return facts;
 }
 
-} // namespace
-
-void fillValues(trace::Run& run, const ValueSources& from)
-{
-    const graph::Graph& graph = from.model.graph();
-    run.graph = from.model.sharedGraph();
-    run.values.resize(graph.valueCount());
-    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        run.shapes.push_back(from.model.typeOf(base::ValueId(i)).shape);
-        if (from.saved != nullptr) {
-            run.values[i] = from.saved->anyValue(base::ValueId(i));
-        }
-    }
-    for (std::size_t i = 0; i < from.inputs.size(); ++i) {
-        run.values[graph.inputs()[i].index()] = from.inputs[i];
-    }
-    for (std::size_t i = 0; i < from.outputs.size(); ++i) {
-        run.values[graph.outputs()[i].index()] = from.outputs[i];
-    }
-}
-
-namespace
-{
-
 trace::ForwardedForm formOf(ForwardForm form)
 {
     switch (form) {
@@ -191,6 +165,25 @@ void fillForwarding(trace::RunFacts& facts, const ForwardingDone& done)
 }
 
 } // namespace
+
+void fillValues(trace::Run& run, const ValueSources& from)
+{
+    const graph::Graph& graph = from.model.graph();
+    run.graph = from.model.sharedGraph();
+    run.values.resize(graph.valueCount());
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        run.shapes.push_back(from.model.typeOf(base::ValueId(i)).shape);
+        if (from.saved != nullptr) {
+            run.values[i] = from.saved->anyValue(base::ValueId(i));
+        }
+    }
+    for (std::size_t i = 0; i < from.inputs.size(); ++i) {
+        run.values[graph.inputs()[i].index()] = from.inputs[i];
+    }
+    for (std::size_t i = 0; i < from.outputs.size(); ++i) {
+        run.values[graph.outputs()[i].index()] = from.outputs[i];
+    }
+}
 
 bool carriesGradient(const ExplainResult& result)
 {

@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace retro::engine
 {

@@ -2,12 +2,10 @@
 #include "core/engine/verify/verify.h"
 
 #include "core/base/cancel.h"
-#include "core/engine/explain/explain.h"
 #include "core/engine/explain/numericalstop.h"
 #include "core/engine/explain/stopwatch.h"
 #include "core/engine/results/runfacts.h"
 #include "core/engine/verify/cellchecks.h"
-#include "core/engine/verify/property.h"
 #include "core/engine/verify/rewritechecks.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/targettape.h"
@@ -23,7 +21,6 @@ namespace retro::engine
 {
 
 using base::Result;
-using tape::Id;
 
 namespace
 {

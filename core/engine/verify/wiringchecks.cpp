@@ -2,14 +2,10 @@
 #include "core/engine/verify/wiringchecks.h"
 
 #include "core/analysis/criticalsubgraph.h"
-#include "core/engine/verify/property.h"
 #include "core/engine/verify/reversecourse.h"
-#include "core/engine/verify/wiringcase.h"
-#include "core/tape/array/array.h"
 #include "core/tape/loops.h"
 #include "core/tape/model/modeltape.h"
 #include "core/tape/scalar/flag.h"
-#include "core/tape/scalar/modular.h"
 #include "core/tape/tape.h"
 
 #include <fmt/format.h>
@@ -17,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <numeric>
 #include <queue>
 #include <random>

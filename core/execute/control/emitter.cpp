@@ -2,7 +2,6 @@
 #include "core/execute/control/emitter.h"
 
 #include "core/base/cancel.h"
-#include "core/execute/control/unroll.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"

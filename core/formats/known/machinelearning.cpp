@@ -12,7 +12,6 @@ namespace retro::formats
 {
 
 using base::inputError;
-using base::Result;
 using OperandNames = FunctionWriter::Names;
 
 namespace

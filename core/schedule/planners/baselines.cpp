@@ -4,8 +4,6 @@
 #include "core/schedule/planners/mincutsolver.h"
 #include "core/schedule/planners/plannerlist.h"
 
-#include <algorithm>
-
 namespace retro::schedule
 {
 

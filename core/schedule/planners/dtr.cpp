@@ -12,7 +12,6 @@ namespace retro::schedule
 namespace
 {
 
-using analysis::Op;
 using analysis::OpValue;
 
 /// Longest chain of operators that rebuild each other, and most computations in a plan, per operator of the graph.

@@ -41,25 +41,6 @@ std::vector<OpValueId> byRatio(std::vector<KeepItem> items, std::uint64_t room)
     return chosen;
 }
 
-} // namespace
-
-std::vector<KeepItem> keepItems(const OpGraph& joint)
-{
-    std::vector<KeepItem> items;
-    for (OpValueId id = 0; id < joint.values().size(); ++id) {
-        const analysis::OpValue& value = joint.value(id);
-        const bool isMade = value.producer != kNone && !value.isPinned && joint.op(value.producer).mayRepeat();
-        const auto isGradient = [&](OpId reader) { return joint.op(reader).phase == analysis::Phase::Gradient; };
-        if (isMade && std::ranges::any_of(joint.readers(id), isGradient)) {
-            items.push_back({id, value.bytes, joint.op(value.producer).cost});
-        }
-    }
-    return items;
-}
-
-namespace
-{
-
 /// An item of weight `weight` joins the best of the rooms; `takes` notes where. `before` is room for a copy.
 void join(const KeepItem& item, std::uint64_t weight, std::vector<double>& best, std::vector<double>& before,
           std::uint8_t* takes)
@@ -75,36 +56,6 @@ void join(const KeepItem& item, std::uint64_t weight, std::vector<double>& best,
         takes[i] = isTaken ? 1 : 0;
     }
 }
-
-} // namespace
-
-std::vector<OpValueId> chooseKept(const std::vector<KeepItem>& items, std::uint64_t room)
-{
-    if (items.size() > kMostItems) {
-        return byRatio(items, room);
-    }
-    const std::uint64_t unit = std::max<std::uint64_t>(1, (room + kSteps - 1) / kSteps);
-    const std::size_t width = static_cast<std::size_t>(room / unit) + 1;
-    std::vector<double> best(width, 0);
-    std::vector<double> before(width, 0);
-    std::vector<std::uint8_t> takes(items.size() * width, 0);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        join(items[i], (items[i].bytes + unit - 1) / unit, best, before, takes.data() + i * width);
-    }
-    std::vector<OpValueId> chosen;
-    std::size_t memory = width - 1;
-    for (std::size_t i = items.size(); i-- > 0;) {
-        if (takes[i * width + memory] != 0) {
-            chosen.push_back(items[i].value);
-            memory -= static_cast<std::size_t>((items[i].bytes + unit - 1) / unit);
-        }
-    }
-    std::sort(chosen.begin(), chosen.end());
-    return chosen;
-}
-
-namespace
-{
 
 /// Rooms that are tried per number of blocks, in shares of the budget.
 constexpr std::array<double, 12> kRooms{1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0};
@@ -166,6 +117,45 @@ base::Result<Draft> knapsackDraft(const PlanRequest& request)
 }
 
 } // namespace
+
+std::vector<KeepItem> keepItems(const OpGraph& joint)
+{
+    std::vector<KeepItem> items;
+    for (OpValueId id = 0; id < joint.values().size(); ++id) {
+        const analysis::OpValue& value = joint.value(id);
+        const bool isMade = value.producer != kNone && !value.isPinned && joint.op(value.producer).mayRepeat();
+        const auto isGradient = [&](OpId reader) { return joint.op(reader).phase == analysis::Phase::Gradient; };
+        if (isMade && std::ranges::any_of(joint.readers(id), isGradient)) {
+            items.push_back({id, value.bytes, joint.op(value.producer).cost});
+        }
+    }
+    return items;
+}
+
+std::vector<OpValueId> chooseKept(const std::vector<KeepItem>& items, std::uint64_t room)
+{
+    if (items.size() > kMostItems) {
+        return byRatio(items, room);
+    }
+    const std::uint64_t unit = std::max<std::uint64_t>(1, (room + kSteps - 1) / kSteps);
+    const std::size_t width = static_cast<std::size_t>(room / unit) + 1;
+    std::vector<double> best(width, 0);
+    std::vector<double> before(width, 0);
+    std::vector<std::uint8_t> takes(items.size() * width, 0);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        join(items[i], (items[i].bytes + unit - 1) / unit, best, before, takes.data() + i * width);
+    }
+    std::vector<OpValueId> chosen;
+    std::size_t memory = width - 1;
+    for (std::size_t i = items.size(); i-- > 0;) {
+        if (takes[i * width + memory] != 0) {
+            chosen.push_back(items[i].value);
+            memory -= static_cast<std::size_t>((items[i].bytes + unit - 1) / unit);
+        }
+    }
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
+}
 
 const Planner kKnapsack{"knapsack", "knapsack per block",
                         "per block, the values whose keeping saves most for their bytes", &knapsackDraft};

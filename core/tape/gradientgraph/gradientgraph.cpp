@@ -13,9 +13,7 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace retro::tape
 {

@@ -4,7 +4,6 @@
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include "core/trace/runstate.h"
 
 #include <array>
-#include <cstddef>
 
 namespace retro::trace::delta
 {

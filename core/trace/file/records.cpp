@@ -66,6 +66,8 @@ std::size_t causesOf(std::int64_t version)
     return version < 2 ? 9 : version < 10 ? 11 : version < 14 ? 12 : event::kCauseCount;
 }
 
+enum DimensionBits : std::uint8_t { kHasExtent = 1, kHasSymbol = 2 };
+
 } // namespace
 
 event::LedgerEntry getLedgerEntry(ByteReader& from, std::int64_t version)
@@ -155,13 +157,6 @@ std::optional<std::size_t> bytesWithin(tensor::DType dtype, const tensor::Shape&
     }
     return bytes <= limit ? std::optional<std::size_t>(bytes) : std::nullopt;
 }
-
-namespace
-{
-
-enum DimensionBits : std::uint8_t { kHasExtent = 1, kHasSymbol = 2 };
-
-} // namespace
 
 void put(ByteWriter& to, const DeclaredShape& shape)
 {

@@ -9,8 +9,6 @@
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QTemporaryDir>
 
 #include <array>
@@ -33,10 +31,9 @@ private slots:
     void auditNamesTheLeak()
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
-        const Answer explained = cli({"explain", model + "model.onnx", "--input", model + "input.npy", "--target", "0",
-                                      "--composite", "epsilon_plus:zero_bias=1", "--precision", "double",
-                                      "--output-dir", path("leak"), "--run", path("leak.retro")});
-        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        RETRO_RUNS(explained, {"explain", model + "model.onnx", "--input", model + "input.npy", "--target", "0",
+                               "--composite", "epsilon_plus:zero_bias=1", "--precision", "double", "--output-dir",
+                               path("leak"), "--run", path("leak.retro")});
         const Answer audit = cli({"audit", path("leak.retro")});
         const QString first = QString(audit.out).section('\n', 0, 0);
         QVERIFY2(first.startsWith("/grp/Conv ") && first.contains("zero denominators") &&

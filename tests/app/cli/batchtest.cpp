@@ -6,8 +6,6 @@
 
 #include "core/tensor/npy.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QDateTime>
 #include <QTemporaryDir>
 
@@ -211,8 +209,7 @@ private slots:
     {
         const QString run = path("run.retro");
         QVERIFY(explain(m_inputs + "/good.npy", "recorded", {"--run", run}).code == 0);
-        const Answer text = cli({"trace", run, "--program"});
-        QVERIFY2(text.code == 0, qPrintable(text.err));
+        RETRO_RUNS(text, {"trace", run, "--program"});
         QVERIFY(text.out.contains("ARGS") && text.out.contains("REL") && text.out.contains("rule"));
         const Answer answer = cli({"trace", run, "--program", "--json"});
         QCOMPARE(answer.code, 0);

@@ -8,6 +8,8 @@
 #include <QString>
 #include <QStringList>
 
+#include <nlohmann/json.hpp>
+
 namespace retro::tests
 {
 
@@ -55,3 +57,13 @@ inline void expectEnd(const QStringList& arguments, int code, const QStringList&
 }
 
 } // namespace retro::tests
+
+/// `const Answer name = cli(…);` of a call that must go well: else the test function ends with what was said.
+#define RETRO_RUNS(name, ...)                                                                                          \
+    const retro::tests::Answer name = retro::tests::cli(__VA_ARGS__);                                                  \
+    QVERIFY2(name.code == 0, qPrintable(name.err))
+
+/// The answer in JSON of such a call.
+#define RETRO_ANSWER(name, ...)                                                                                        \
+    RETRO_RUNS(name##Text, __VA_ARGS__);                                                                               \
+    const nlohmann::json name = nlohmann::json::parse(name##Text.out.toStdString())

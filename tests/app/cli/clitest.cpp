@@ -5,14 +5,11 @@
 
 #include <QtTest>
 
-#include "app/common/syntheticgraph.h"
 #include "core/base/file.h"
 #include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
-
-#include <nlohmann/json.hpp>
 
 #include <QDirIterator>
 #include <QImage>
@@ -181,9 +178,8 @@ private slots:
         const QString model = kSample + "clever-hans.onnx";
         const QString picture = kSample + "jug-tagged.png";
         const QString run = path("sample.retro");
-        const Answer explained = cli({"explain", model, "--input", picture, "--output-dir", path("out"), "--run", run,
-                                      "--image", path("heat.png"), "--overlay", "--check-oracle", "--json"});
-        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        RETRO_RUNS(explained, {"explain", model, "--input", picture, "--output-dir", path("out"), "--run", run,
+                               "--image", path("heat.png"), "--overlay", "--check-oracle", "--json"});
         const auto summary = nlohmann::json::parse(explained.out.toStdString(), nullptr, false);
         QCOMPARE(summary["oracle"]["equal"].get<int>(), 30);
         QCOMPARE(summary["oracle"]["values"].get<int>(), 30);
@@ -228,8 +224,7 @@ private slots:
         const QStringList question{
             "evaluate", model + "model.onnx", "--input", path("inputs"), "--steps",        "3", "--random-orders",
             "1",        "--randomise",        "1",       "--output-dir", path("evaluated")};
-        const Answer first = cli(question);
-        QVERIFY2(first.code == 0, qPrintable(first.err));
+        RETRO_RUNS(first, question);
         QVERIFY2(QString(first.out).contains("area between"), qPrintable(first.out));
         for (const char* name : {"one/evaluation.json", "one/curves.csv", "one/curves.svg", "index.csv"}) {
             QVERIFY2(QFile::exists(path("evaluated/") + name), name);
@@ -281,8 +276,7 @@ private slots:
         const QStringList ask{
             "explain", model,          "--input", kSample + "jug-tagged.png", "--target", "0", "--target",
             "1",       "--checkpoint", value,     "--stop-at-checkpoints",    "--json"};
-        const Answer stopped = cli(ask + QStringList{"--output-dir", path("taken"), "--run", path("taken.retro")});
-        QVERIFY2(stopped.code == 0, qPrintable(stopped.err));
+        RETRO_RUNS(stopped, ask + QStringList{"--output-dir", path("taken"), "--run", path("taken.retro")});
         const auto summary = nlohmann::json::parse(stopped.out.toStdString());
         QCOMPARE(summary["target"].size(), std::size_t{2});
         QVERIFY(summary["stopped_early"].get<bool>());
@@ -465,8 +459,7 @@ private slots:
         const Answer explained =
             cli({"explain", model, "--input", "random:3", "--output-dir", path("odd"), "--run", run});
         QVERIFY2(explained.code == 0, qPrintable(explained.err));
-        const Answer answer = cli({"export", run, "report", "--out", path("r.html")});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, {"export", run, "report", "--out", path("r.html")});
         const QByteArray html = tests::bytesIn(path("r.html"));
         QXmlStreamReader reader(html);
         QString text;
@@ -530,8 +523,7 @@ private slots:
         }
         expectEnd({"info", writeText("bad.json", "{\n\"format\": 3}")}, 3, {"bad.json, line 2, field format"});
         expectEnd({"info", model, "--graph-out", path("graph.png")}, 2, {"graph.png", ".json or .onnx"});
-        const Answer shapes = cli({"info", json, "--shapes"});
-        QVERIFY2(shapes.code == 0, qPrintable(shapes.err));
+        RETRO_RUNS(shapes, {"info", json, "--shapes"});
         QVERIFY(shapes.out.contains("shape"));
     }
 

@@ -4,8 +4,6 @@
 
 #include <QtTest>
 
-#include <nlohmann/json.hpp>
-
 #include <QTemporaryDir>
 
 using namespace retro;

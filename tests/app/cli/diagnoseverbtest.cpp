@@ -10,8 +10,6 @@
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QTemporaryDir>
 
 using namespace retro;

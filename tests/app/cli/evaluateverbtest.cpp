@@ -6,8 +6,6 @@
 
 #include <QtTest>
 
-#include <nlohmann/json.hpp>
-
 #include <QTemporaryDir>
 
 using namespace retro;
@@ -45,8 +43,7 @@ private slots:
     void allMeasuresAreFiles()
     {
         const QStringList call = quick(kNetwork + "model.onnx", kNetwork + "input.npy", path("one"));
-        const Answer answer = cli(call + QStringList{"--randomise", "2", "--method", "lrp", "--method", "occlusion"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, call + QStringList{"--randomise", "2", "--method", "lrp", "--method", "occlusion"});
         const QString measures = contentOf(path("one/measures.csv"));
         for (const char* row : {"random,area,,,", "lrp,area_between,,,", "lrp,cosine_to_other,,,",
                                 "occlusion,randomisation_cosine,", "occlusion,randomisation_spearman,"}) {
@@ -63,8 +60,7 @@ private slots:
     void theOtherClassIsChosen()
     {
         const QStringList call = quick(kNetwork + "model.onnx", kNetwork + "input.npy", path("other"));
-        const Answer answer = cli(call + QStringList{"--target", "0", "--other", "2", "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, call + QStringList{"--target", "0", "--other", "2", "--json"});
         QCOMPARE(nlohmann::json::parse(answer.out.toStdString())["other_class"].get<int>(), 2);
         expectEnd(call + QStringList{"--other", "999"}, 2, {"--other 999", "the classes are 0 to"});
         expectEnd(call + QStringList{"--other", "input:3"}, 2, {"--other input:3"});
@@ -74,8 +70,7 @@ private slots:
     void labelsNameTheOtherClass()
     {
         const QStringList call = quick(kReviews + "planted-word.onnx", kReviews + "good.npy", path("words"));
-        const Answer answer = cli(call + QStringList{"--mask-id", "17", "--other", "bad", "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, call + QStringList{"--mask-id", "17", "--other", "bad", "--json"});
         const auto json = nlohmann::json::parse(answer.out.toStdString());
         QCOMPARE(json["other_class"].get<int>(), 0);
         QCOMPARE(json["units"].get<std::string>(), std::string("9 tokens"));
@@ -91,8 +86,7 @@ private slots:
     {
         const QString peer = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/peers/gradcam/");
         const QStringList call = quick(peer + "net.onnx", peer + "x.npy", path("maps")) + QStringList{"--target", "3"};
-        const Answer answer = cli(call + QStringList{"--method", "gradcam", "--method", "gradcam++", "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, call + QStringList{"--method", "gradcam", "--method", "gradcam++", "--json"});
         const auto json = nlohmann::json::parse(answer.out.toStdString());
         QVERIFY(json["methods"][0]["how"].get<std::string>().find("10 channels") != std::string::npos);
         for (const char* file : {"gradcam", "gradcam.map", "gradcam.raw", "gradcam++.map"}) {
@@ -113,8 +107,7 @@ private slots:
                 .ok());
         QStringList call = quick(peer + "forest.onnx", path("row.npy"), path("trees"));
         call += QStringList{"--method", "treeshap", "--method", "shapley", "--background", path("rows.npy"), "--json"};
-        const Answer answer = cli(call);
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, call);
         const auto json = nlohmann::json::parse(answer.out.toStdString());
         QVERIFY(json["methods"][0]["how"].get<std::string>().find("3 rows") != std::string::npos);
         QVERIFY(contentOf(path("trees/measures.csv")).contains("treeshap,raw_score_of_baseline,,,"));

@@ -6,8 +6,6 @@
 
 #include "core/tensor/npy.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QDir>
 #include <QFile>
 #include <QRegularExpression>
@@ -58,8 +56,7 @@ class GradVerbTest : public QObject
 private slots:
     void aRecordedPassHasTheSameGradient()
     {
-        const Answer plain = cli(gradOf({"--precision", "double", "--json", "--output-dir", path("plain")}));
-        QVERIFY2(plain.code == 0, qPrintable(plain.err));
+        RETRO_RUNS(plain, gradOf({"--precision", "double", "--json", "--output-dir", path("plain")}));
         const nlohmann::json answer = nlohmann::json::parse(plain.out.toStdString());
         QCOMPARE(answer["gradients"].size(), std::size_t{1});
         QVERIFY(answer["cells"].get<int>() > answer["visited"].get<int>());
@@ -101,15 +98,13 @@ private slots:
     void aRecordedPassSaysHowValuesWereForwarded()
     {
         QCOMPARE(cli(gradOf({"--output-dir", path("run"), "--run", path("plain.retro")})).code, 0);
-        const Answer made = cli(gradOf({"--output-dir", path("rebuilt"), "--run", path("rebuilt.retro"), "--forward",
-                                        "rebuild", "--forward-value", "/stem/relu/Relu_output_0=compress", "--json"}));
-        QVERIFY2(made.code == 0, qPrintable(made.err));
+        RETRO_RUNS(made, gradOf({"--output-dir", path("rebuilt"), "--run", path("rebuilt.retro"), "--forward",
+                                 "rebuild", "--forward-value", "/stem/relu/Relu_output_0=compress", "--json"}));
         const auto a = tensor::readNpy(path("run/image.npy").toStdString());
         const auto b = tensor::readNpy(path("rebuilt/image.npy").toStdString());
         QVERIFY(a.ok() && b.ok() && a->bitEqual(*b));
         const nlohmann::json forwarding = nlohmann::json::parse(made.out.toStdString())["forwarding"];
-        const Answer said = cli({"trace", path("rebuilt.retro"), "--forwarding", "--json"});
-        QVERIFY2(said.code == 0, qPrintable(said.err));
+        RETRO_RUNS(said, {"trace", path("rebuilt.retro"), "--forwarding", "--json"});
         QCOMPARE(nlohmann::json::parse(said.out.toStdString()), forwarding["values"]);
         QCOMPARE(forwarding["values"][0]["form"], nlohmann::json("compress"));
         QCOMPARE(forwarding["values"][1]["form"], nlohmann::json("rebuild"));
@@ -136,9 +131,7 @@ private slots:
         const QStringList question{"explain", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--json"};
         QCOMPARE(cli(question + QStringList{"--output-dir", path("explained")}).code, 0);
         for (const char* form : {"store", "rebuild", "compress"}) {
-            const Answer made = cli(question + QStringList{"--output-dir", path(form), "--forward", form});
-            QVERIFY2(made.code == 0, qPrintable(made.err));
-            const nlohmann::json summary = nlohmann::json::parse(made.out.toStdString());
+            RETRO_ANSWER(summary, question + QStringList{"--output-dir", path(form), "--forward", form});
             QCOMPARE(summary["save"], nlohmann::json("forwarded"));
             QCOMPARE(summary["promises"], nlohmann::json(0));
             QCOMPARE(summary["forwarding"]["rebuilds"].get<int>() > 0, QByteArray(form) == "rebuild");
@@ -160,8 +153,7 @@ private slots:
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
         const QStringList question{"grad", model, "--input", "random:1", "--json"};
         QCOMPARE(cli(question + QStringList{"--output-dir", path("tape")}).code, 0);
-        const Answer made = cli({"plan", model, "--budget", "80%", "--out", path("plan.json")});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
+        RETRO_RUNS(made, {"plan", model, "--budget", "80%", "--out", path("plan.json")});
         for (const QStringList& by : {QStringList{"--plan", path("plan.json")}, QStringList{"--budget", "80%"},
                                       QStringList{"--strategy", "recompute_all"}}) {
             const Answer planned =
@@ -179,9 +171,8 @@ private slots:
         expectEnd(question +
                       QStringList{"--plan", path("plan.json"), "--strategy", "fast", "--output-dir", path("none")},
                   2, {"needs no strategy"});
-        const Answer recorded = cli(question + QStringList{"--budget", "80%", "--run", path("steps.retro"),
-                                                           "--output-dir", path("recorded by plan")});
-        QVERIFY2(recorded.code == 0, qPrintable(recorded.err));
+        RETRO_RUNS(recorded, question + QStringList{"--budget", "80%", "--run", path("steps.retro"), "--output-dir",
+                                                    path("recorded by plan")});
         const auto c = tensor::readNpy(path("recorded by plan/image.npy").toStdString());
         const auto d = tensor::readNpy(path("planned/image.npy").toStdString());
         QVERIFY(c.ok() && d.ok() && c->bitEqual(*d));
@@ -193,12 +184,10 @@ private slots:
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx");
         const QStringList question{"grad", model, "--input", "random:1", "--json", "--output-dir"};
-        const Answer whole = cli(question + QStringList{path("unmoved")});
-        QVERIFY2(whole.code == 0, qPrintable(whole.err));
+        RETRO_RUNS(whole, question + QStringList{path("unmoved")});
         const QStringList tier{"--tier", "disk=5e9"};
-        const Answer moved = cli(question + QStringList{path("moved"), "--budget", "90%", "--strategy", "offload"} +
-                                 tier + QStringList{"--seconds-per-cost", "1e-9"});
-        QVERIFY2(moved.code == 0, qPrintable(moved.err));
+        RETRO_RUNS(moved, question + QStringList{path("moved"), "--budget", "90%", "--strategy", "offload"} + tier +
+                              QStringList{"--seconds-per-cost", "1e-9"});
         const nlohmann::json plan = nlohmann::json::parse(moved.out.toStdString())["plan"];
         QVERIFY(plan["moved_bytes"].get<int>() > 0);
         QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
@@ -225,9 +214,7 @@ private slots:
             {}, {"--inputs-only"}, {"--engine", "oracle"}, {"--engine", "compiled"}, {"--check-oracle"}};
         for (const QStringList& way : ways) {
             const QString folder = path("planned" + way.join(""));
-            const Answer planned = cli(question + QStringList{folder, "--budget", "80%"} + way);
-            QVERIFY2(planned.code == 0, qPrintable(planned.err));
-            const nlohmann::json summary = nlohmann::json::parse(planned.out.toStdString());
+            RETRO_ANSWER(summary, question + QStringList{folder, "--budget", "80%"} + way);
             QCOMPARE(summary["save"].get<std::string>(), std::string("plan"));
             const nlohmann::json& plan = summary["plan"];
             QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
@@ -262,8 +249,7 @@ private slots:
                                               {"--condition", value},
                                               {"--condition", value, "--condition-form", "beside"}};
         for (const QStringList& wish : wishes) {
-            const Answer whole = cli(question + wish + QStringList{"--output-dir", path("asked")});
-            QVERIFY2(whole.code == 0, qPrintable(whole.err));
+            RETRO_RUNS(whole, question + wish + QStringList{"--output-dir", path("asked")});
             for (const QStringList& way : {QStringList{}, QStringList{"--engine", "compiled"}}) {
                 const Answer planned =
                     cli(question + wish + way + QStringList{"--output-dir", path("by plan"), "--budget", "90%"});
@@ -312,18 +298,15 @@ private slots:
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/language/capitals.onnx");
         const QStringList text{"--text", "The capital of France is", "--target", " London"};
-        const Answer made = cli(QStringList{"grad", model, "--json", "--output-dir", path("text")} + text);
-        QVERIFY2(made.code == 0, qPrintable(made.err));
-        const nlohmann::json answer = nlohmann::json::parse(made.out.toStdString());
+        RETRO_ANSWER(answer, QStringList{"grad", model, "--json", "--output-dir", path("text")} + text);
         QVERIFY(answer["gradients"].size() >= 1);
         const std::string file = answer["gradients"][0]["file"];
         const std::string name = answer["gradients"][0]["input"];
         const auto gradient = tensor::readNpy(file);
         QVERIFY(gradient.ok() && gradient->rank() == 3);
-        const Answer explained = cli(QStringList{"explain", model, "--composite", "gradient", "--start", "one",
-                                                 "--json", "--output-dir", path("composite")} +
-                                     text);
-        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        RETRO_RUNS(explained, QStringList{"explain", model, "--composite", "gradient", "--start", "one", "--json",
+                                          "--output-dir", path("composite")} +
+                                  text);
         const auto same = tensor::readNpy(path("composite/relevance/").toStdString() +
                                           std::filesystem::path(file).filename().string());
         QVERIFY2(same.ok() && same->bitEqual(*gradient), name.c_str());
@@ -334,8 +317,7 @@ private slots:
                                             {"--forward", "rebuild"},
                                             {"--run", path("text.retro")}};
         for (const QStringList& way : ways) {
-            const Answer other = cli(QStringList{"grad", model, "--json", "--output-dir", path("way")} + text + way);
-            QVERIFY2(other.code == 0, qPrintable(other.err));
+            RETRO_RUNS(other, QStringList{"grad", model, "--json", "--output-dir", path("way")} + text + way);
             const auto again =
                 tensor::readNpy(path("way/").toStdString() + std::filesystem::path(file).filename().string());
             QVERIFY2(again.ok() && again->bitEqual(*gradient), qPrintable(way.front()));
@@ -353,9 +335,7 @@ private slots:
         for (const QStringList& how : {QStringList{}, QStringList{"--joint"}}) {
             QCOMPARE(cli(gradOf(how + QStringList{"--graph-out", path("read.dot")})).code, 0);
             QCOMPARE(cli(gradOf(how + QStringList{"--graph-out", path("read.json")})).code, 0);
-            const Answer about = cli({"info", path("read.json"), "--json"});
-            QVERIFY2(about.code == 0, qPrintable(about.err));
-            const nlohmann::json facts = nlohmann::json::parse(about.out.toStdString());
+            RETRO_ANSWER(facts, {"info", path("read.json"), "--json"});
             QProcess process;
             process.setStandardInputFile(path("read.dot"));
             process.start(reader, {"--to-json"});
@@ -376,20 +356,16 @@ private slots:
     void theGradientGraphRunsLikeAnyModel()
     {
         QFETCH(QString, file);
-        const Answer tape = cli(gradOf({"--output-dir", path("tape of the file"), "--no-rewrite", "all", "--json"}));
-        QVERIFY2(tape.code == 0, qPrintable(tape.err));
+        RETRO_RUNS(tape, gradOf({"--output-dir", path("tape of the file"), "--no-rewrite", "all", "--json"}));
         const auto best = nlohmann::json::parse(tape.out.toStdString())["target"]["index"][0].get<std::size_t>();
-        const Answer written = cli(gradOf({"--graph-out", path(file), "--joint", "--json"}));
-        QVERIFY2(written.code == 0, qPrintable(written.err));
-        const nlohmann::json answer = nlohmann::json::parse(written.out.toStdString());
+        RETRO_ANSWER(answer, gradOf({"--graph-out", path(file), "--joint", "--json"}));
         QCOMPARE(answer["gradients"][0].get<std::string>(), std::string("image_gradient"));
         std::vector<float> start(6, 0);
         start.at(best) = 1;
         QVERIFY(tensor::writeNpy(path("seed.npy").toStdString(), tensor::Tensor::of<float>({1, 6}, start)).ok());
-        const Answer run = cli({"run", path(file), "--input", "image=" + kSample + "jug.png", "--input",
-                                QString::fromStdString(answer["seed"].get<std::string>()) + "=" + path("seed.npy"),
-                                "--output-dir", path("joint")});
-        QVERIFY2(run.code == 0, qPrintable(run.err));
+        RETRO_RUNS(run, {"run", path(file), "--input", "image=" + kSample + "jug.png", "--input",
+                         QString::fromStdString(answer["seed"].get<std::string>()) + "=" + path("seed.npy"),
+                         "--output-dir", path("joint")});
         QVERIFY(QFile::exists(path("joint/logits.npy")));
         const auto a = tensor::readNpy(path("joint/image_gradient.npy").toStdString());
         const auto b = tensor::readNpy(path("tape of the file/image.npy").toStdString());
@@ -400,20 +376,16 @@ private slots:
 
     void inputsAreChosenByName()
     {
-        const Answer answer = cli(gradOf({"--output-dir", path("chosen"), "--from", "image", "--json"}));
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, gradOf({"--output-dir", path("chosen"), "--from", "image", "--json"}));
         QVERIFY(QFile::exists(path("chosen/image.npy")));
         const QStringList both{"--output-dir", path("weights"), "--parameters", "--from"};
         const Answer weights = cli(gradOf(both + QStringList{"nowhere"}));
         QVERIFY2(weights.code == 2 && weights.err.contains("--from nowhere"), qPrintable(weights.err));
-        const Answer one = cli(gradOf(both + QStringList{"image", "--json"}));
-        QVERIFY2(one.code == 0, qPrintable(one.err));
-        const nlohmann::json facts = nlohmann::json::parse(one.out.toStdString());
+        RETRO_ANSWER(facts, gradOf(both + QStringList{"image", "--json"}));
         QCOMPARE(facts["gradients"].size(), 1U);
         QVERIFY(facts["critical"]["operators"].get<std::size_t>() > 0);
         expectEnd({"analyze", kSample + "clever-hans.onnx", "--from", "nowhere"}, 2, {"--from nowhere", "image"});
-        const Answer analysis = cli({"analyze", kSample + "clever-hans.onnx", "--from", "image", "--json"});
-        QVERIFY2(analysis.code == 0, qPrintable(analysis.err));
+        RETRO_RUNS(analysis, {"analyze", kSample + "clever-hans.onnx", "--from", "image", "--json"});
         const nlohmann::json found = nlohmann::json::parse(analysis.out.toStdString())["critical_subgraph"];
         QCOMPARE(found["from"].dump(), std::string("[\"image\"]"));
         QVERIFY(found["operators"].get<std::size_t>() > 0);
@@ -424,9 +396,7 @@ private slots:
         const QString steps = QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/");
         const QStringList asked{"grad",        steps + "marked-step.onnx", "--input", steps + "early.npy",
                                 "--graph-out", path("written out.onnx"),   "--joint"};
-        const Answer written = cli(asked + QStringList{"--json"});
-        QVERIFY2(written.code == 0, qPrintable(written.err));
-        const nlohmann::json answer = nlohmann::json::parse(written.out.toStdString());
+        RETRO_ANSWER(answer, asked + QStringList{"--json"});
         const nlohmann::json& first = answer["passes"].at(0);
         QCOMPARE(first["name"].get<std::string>(), std::string("expand-functions"));
         QCOMPARE(first["before"][0].get<std::string>(), std::string("LSTM /lstm/LSTM"));
@@ -442,9 +412,7 @@ private slots:
     {
         const QStringList asked{"--graph-out",  path("passes.json"), "--joint",       "--rewrite",
                                 "merge-common", "--rewrite",         "fold-constants"};
-        const Answer written = cli(gradOf(asked + QStringList{"--json"}));
-        QVERIFY2(written.code == 0, qPrintable(written.err));
-        const nlohmann::json answer = nlohmann::json::parse(written.out.toStdString());
+        RETRO_ANSWER(answer, gradOf(asked + QStringList{"--json"}));
         QVERIFY(answer["nodes"] < answer["nodes_before_passes"]);
         QVERIFY(!answer["passes"].empty());
         for (const nlohmann::json& pass : answer["passes"]) {
@@ -537,9 +505,7 @@ private slots:
 
     void verifyTellsEveryProperty()
     {
-        const Answer answer = cli({"verify", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
-        const nlohmann::json result = nlohmann::json::parse(answer.out.toStdString());
+        RETRO_ANSWER(result, {"verify", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--json"});
         QVERIFY(!result["violated"].get<bool>());
         for (const nlohmann::json& one : result["properties"]) {
             QVERIFY2(one["state"] != "violated", one.dump().c_str());

@@ -9,8 +9,6 @@
 
 #include <QtTest>
 
-#include <nlohmann/json.hpp>
-
 #include <QDir>
 #include <QTemporaryDir>
 
@@ -104,8 +102,7 @@ private slots:
         model.node("If", {"condition"}, {"y"}, {{"then_branch", branch(true)}, {"else_branch", branch(false)}});
         model.node("Identity", {"y"}, {"z"}).output("z");
         const QString file = write("if.onnx", model);
-        const Answer answer = cli({"info", file, "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, {"info", file, "--json"});
         const json info = json::parse(answer.out.toStdString());
         QCOMPARE(info["parameters"].get<int>(), 37); // and the constant of the condition
         QCOMPARE(info["parameters_inside"].get<int>(), 36);
@@ -174,8 +171,7 @@ private slots:
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.onnx");
         const QStringList call{"run", model, "--input", "random:1", "--output-dir"};
-        const Answer all = cli(call + QStringList{path("all"), "--values", "*", "--json"});
-        QVERIFY2(all.code == 0, qPrintable(all.err));
+        RETRO_RUNS(all, call + QStringList{path("all"), "--values", "*", "--json"});
         const json told = json::parse(all.out.toStdString());
         const json info = json::parse(cli({"info", model, "--json"}).out.toStdString());
         QVERIFY(told["values"].size() >= info["nodes"].get<std::size_t>());

@@ -104,13 +104,11 @@ private slots:
         const QString file = model("large.onnx", DType::Float16, 60000);
         const QString words = QStringLiteral("warning: node 'shift' (Add): its result \"y\" is float16 in the model");
         const QStringList question{file, "--input", "random:1", "--json", "--output-dir", path("large")};
-        const Answer ran = cli(QStringList{"run"} + question);
-        QVERIFY2(ran.code == 0, qPrintable(ran.err));
+        RETRO_RUNS(ran, QStringList{"run"} + question);
         QVERIFY2(ran.err.contains(words), qPrintable(ran.err));
         QCOMPARE(json(ran).value("warnings").toArray().size(), 1);
         QCOMPARE(json(ran).value("outputs").toArray().at(0)["type"].toString(), QStringLiteral("float16"));
-        const Answer gradient = cli(QStringList{"grad"} + question + QStringList{"--target", "y"});
-        QVERIFY2(gradient.code == 0, qPrintable(gradient.err));
+        RETRO_RUNS(gradient, QStringList{"grad"} + question + QStringList{"--target", "y"});
         QVERIFY2(gradient.err.contains(words), qPrintable(gradient.err));
     }
 
@@ -133,16 +131,14 @@ private slots:
             QStringList call = QStringList{verb} + question;
             call += verb == "verify" ? QStringList() : QStringList{"--output-dir", path(verb)};
             call += verb == "evaluate" ? QStringList{"--channel-axis", "last"} : QStringList();
-            const Answer answer = cli(call);
-            QVERIFY2(answer.code == 0, qPrintable(answer.err));
+            RETRO_RUNS(answer, call);
             RETRO_SAYS(answer.out, place, "score 5");
             QVERIFY2(answer.err.contains("\"scores\""), qPrintable(verb + ": " + answer.err));
         }
         const QJsonObject verified = json(cli(QStringList{"verify"} + question + QStringList{"--json"}));
         const QJsonObject target = verified.value("target").toArray().at(0).toObject();
         QCOMPARE(target.value("place").toObject().value("class").toInt(), 2);
-        const Answer batch = cli({"explain", file, "--input", path("in"), "--output-dir", path("batch")});
-        QVERIFY2(batch.code == 0, qPrintable(batch.err));
+        RETRO_RUNS(batch, {"explain", file, "--input", path("in"), "--output-dir", path("batch")});
         const QByteArray table = tests::bytesIn(path("batch/index.csv"));
         QCOMPARE(table.count(",scores,\"token=1,class=2\","), qsizetype{2});
     }
@@ -156,9 +152,8 @@ private slots:
         QCOMPARE(json(cli({"info", wide, "--json"})).value("precision").toString(), QStringLiteral("float64"));
         const Answer text = cli({"info", wide});
         QVERIFY2(text.out.contains("computed in  float64, which the model has"), qPrintable(text.out));
-        const Answer explained = cli({"explain", wide, "--input", "random:1", "--composite", "gradient", "--target",
-                                      "0", "--json", "--output-dir", path("explained")});
-        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        RETRO_RUNS(explained, {"explain", wide, "--input", "random:1", "--composite", "gradient", "--target", "0",
+                               "--json", "--output-dir", path("explained")});
         QCOMPARE(json(explained).value("precision").toString(), QStringLiteral("float64"));
     }
 };

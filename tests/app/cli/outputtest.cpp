@@ -284,12 +284,10 @@ private slots:
         const QStringList call =
             m_calls["explain"] + QStringList{"--run", path("again.retro"), "--image", path("a.png")};
         QCOMPARE(cli(call).code, 0);
-        const Answer again = cli(call);
-        QVERIFY2(again.code == 0, qPrintable(again.err));
+        RETRO_RUNS(again, call);
         const QStringList rows = m_calls["explain"] + QStringList{"--out", path("rows.parquet")};
         QCOMPARE(cli(rows).code, 0);
-        const Answer more = cli(rows);
-        QVERIFY2(more.code == 0, qPrintable(more.err));
+        RETRO_RUNS(more, rows);
     }
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/app/cli/cliprogram.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QFile>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -28,8 +26,7 @@ private slots:
     void aPlanIsMadeAndJudged()
     {
         const QString file = m_folder.filePath("plan.json");
-        const Answer made = cli({"plan", kGraph, "--budget", "50%", "--out", file, "--json"});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
+        RETRO_RUNS(made, {"plan", kGraph, "--budget", "50%", "--out", file, "--json"});
         const json plan = parsed(made);
         for (const char* key :
              {"peak", "base_peak", "floor", "cost", "base_cost", "lower_bound", "gap", "status", "seconds"}) {
@@ -42,8 +39,7 @@ private slots:
         const json notes = json::parse(written.readAll().toStdString())["annotations"];
         QVERIFY(!notes["checkpoints"].empty() && notes["reasons"].size() >= notes["checkpoints"].size());
         QVERIFY(notes["reasons"].dump().find("computed 2 times, for ") != std::string::npos);
-        const Answer judged = cli({"simulate", kGraph, file, "--json"});
-        QVERIFY2(judged.code == 0, qPrintable(judged.err));
+        RETRO_RUNS(judged, {"simulate", kGraph, file, "--json"});
         for (const char* key : {"peak", "cost", "base_peak", "floor", "base_cost", "lower_bound"}) {
             QVERIFY2(parsed(judged)[key] == plan[key], key);
         }
@@ -68,10 +64,8 @@ private slots:
         const Answer refused = cli(run);
         QVERIFY(refused.code != 0);
         QVERIFY2(refused.err.contains("a plan is of one graph"), qPrintable(refused.err));
-        const Answer made = cli(plan + QStringList{"--target", "scores"});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
-        const Answer done = cli(run);
-        QVERIFY2(done.code == 0, qPrintable(done.err));
+        RETRO_RUNS(made, plan + QStringList{"--target", "scores"});
+        RETRO_RUNS(done, run);
         QVERIFY(cli(plan + QStringList{"--target", "nowhere"}).err.contains("nowhere"));
     }
 
@@ -106,15 +100,12 @@ private slots:
         const QString file = m_folder.filePath("condition.json");
         for (const char* form : {"only", "beside"}) {
             const QStringList question = asked + QStringList{"--condition-form", form};
-            const Answer made = cli(QStringList{"plan"} + question +
-                                    QStringList{"--relevance", "--budget", "90%", "--out", file, "--json"});
-            QVERIFY2(made.code == 0, qPrintable(made.err));
-            const Answer judged = cli(QStringList{"simulate"} + question + QStringList{file, "--relevance", "--json"});
-            QVERIFY2(judged.code == 0, qPrintable(judged.err));
+            RETRO_RUNS(made, QStringList{"plan"} + question +
+                                 QStringList{"--relevance", "--budget", "90%", "--out", file, "--json"});
+            RETRO_RUNS(judged, QStringList{"simulate"} + question + QStringList{file, "--relevance", "--json"});
             QCOMPARE(parsed(judged)["peak"], parsed(made)["peak"]);
-            const Answer run = cli(QStringList{"explain"} + question +
-                                   QStringList{"--plan", file, "--output-dir", m_folder.filePath(form), "--json"});
-            QVERIFY2(run.code == 0, qPrintable(run.err));
+            RETRO_RUNS(run, QStringList{"explain"} + question +
+                                QStringList{"--plan", file, "--output-dir", m_folder.filePath(form), "--json"});
             QCOMPARE(parsed(run)["peak_bytes"], parsed(made)["peak"]);
             QFile text(file);
             QVERIFY(text.open(QIODevice::ReadOnly));
@@ -149,12 +140,10 @@ private slots:
         const QString model = write("branches.json", branches());
         const QString file = m_folder.filePath("branches plan.json");
         QVERIFY(cli({"plan", model}).err.contains("inputs must be given"));
-        const Answer made = cli({"plan", model, "--input", "zeros", "--out", file, "--json"});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
+        RETRO_RUNS(made, {"plan", model, "--input", "zeros", "--out", file, "--json"});
         QCOMPARE(parsed(made)["decisions"]["gate"]["branch"].get<std::string>(), std::string("then_branch"));
         const QStringList run{"grad", model, "--plan", file, "--output-dir", m_folder.filePath("by branch"), "--json"};
-        const Answer same = cli(run + QStringList{"--input", "zeros"});
-        QVERIFY2(same.code == 0, qPrintable(same.err));
+        RETRO_RUNS(same, run + QStringList{"--input", "zeros"});
         const json plan = parsed(same)["plan"];
         QVERIFY(plan["predicted"]["peak"] == plan["measured"]["peak"]);
         QVERIFY(plan["predicted"]["peak"] == parsed(made)["peak"]);
@@ -193,8 +182,7 @@ private slots:
     {
         const QString model = write("free.json", freeRows());
         const QStringList fit{"plan", model, "--strategy", "store_all", "--memory", "1MiB", "--json"};
-        const Answer large = cli(fit + QStringList{"--budget", "900GB", "--fit", "N=1000000"});
-        QVERIFY2(large.code == 0, qPrintable(large.err));
+        RETRO_RUNS(large, fit + QStringList{"--budget", "900GB", "--fit", "N=1000000"});
         QVERIFY(parsed(large)["peak"].get<std::uint64_t>() > (1U << 20U));
         const Answer small = cli(fit + QStringList{"--budget", "1MB", "--fit", "N=1000000"});
         QCOMPARE(small.code, 4);
@@ -227,14 +215,12 @@ private slots:
         const Answer unclear = cli(plan); // costs are operations: how long does one take?
         QCOMPARE(unclear.code, 2);
         QVERIFY2(unclear.err.contains("--seconds-per-cost"), qPrintable(unclear.err));
-        const Answer made = cli(plan + QStringList{"--seconds-per-cost", "1e-3"});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
+        RETRO_RUNS(made, plan + QStringList{"--seconds-per-cost", "1e-3"});
         const json moved = parsed(made);
         QCOMPARE(moved["planner"].get<std::string>(), std::string("offload"));
         QVERIFY(moved["moved_bytes"].get<double>() > 0);
         QVERIFY(moved["cost"].get<double>() < moved["base_cost"].get<double>() * 1.001);
-        const Answer judged = cli({"simulate", kGraph, file, "--seconds-per-cost", "1e-3", "--json"});
-        QVERIFY2(judged.code == 0, qPrintable(judged.err));
+        RETRO_RUNS(judged, {"simulate", kGraph, file, "--seconds-per-cost", "1e-3", "--json"});
         QVERIFY(parsed(judged)["moved_bytes"] == moved["moved_bytes"]);
         QCOMPARE(cli({"plan", kGraph, "--tier", "disk", "--seconds-per-cost", "1"}).code, 2);
     }
@@ -253,12 +239,10 @@ private slots:
     void aSearchIsRecordedAndSteppedThrough()
     {
         const QString run = m_folder.filePath("search.retro");
-        const Answer made = cli({"plan", kGraph, "--budget", "60%", "--run", run});
-        QVERIFY2(made.code == 0, qPrintable(made.err));
+        RETRO_RUNS(made, {"plan", kGraph, "--budget", "60%", "--run", run});
         const Answer log = cli({"trace", run});
         QVERIFY(log.out.contains("lets ") && log.out.contains("the best so far") && log.out.contains("made again"));
-        const Answer end = cli({"trace", run, "--at", "100000000", "--json"});
-        QVERIFY2(end.code == 0, qPrintable(end.err));
+        RETRO_RUNS(end, {"trace", run, "--at", "100000000", "--json"});
         const json plan = parsed(end)["plan"];
         QVERIFY(plan["tries"].get<int>() > 3 && plan["best"].is_string());
         QVERIFY(plan["drops"].get<int>() > 0 && plan["recomputed"].get<int>() > 0);
@@ -288,8 +272,7 @@ private slots:
                      {"name":"weights","op":"Softmax","inputs":["s"],"outputs":["p"],"flops":1},
                      {"name":"sum","op":"MatMul","inputs":["p","x"],"outputs":["y"],"flops":9}]})");
         file.close();
-        const Answer answer = cli({"plan", file.fileName(), "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, {"plan", file.fileName(), "--json"});
         QCOMPARE(parsed(answer)["status"].get<std::string>(), std::string("optimal"));
         const QString drawn = QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/random-layered-1000.json");
         QCOMPARE(cli({"analyze", drawn, "--quiet"}).code, 0);

@@ -9,8 +9,6 @@
 
 #include <QtTest>
 
-#include <nlohmann/json.hpp>
-
 #include <QTemporaryDir>
 
 #include <chrono>

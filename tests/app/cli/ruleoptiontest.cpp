@@ -4,7 +4,6 @@
 
 #include <QtTest>
 
-#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QRegularExpression>
@@ -55,10 +54,8 @@ private slots:
     {
         const QString folder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/cnn/");
         const QStringList question{"explain", folder + "model.onnx", "--composite", "epsilon", "--rules"};
-        const Answer given = cli(question + QStringList{"--input", folder + "input.npy"});
-        QVERIFY2(given.code == 0, qPrintable(given.err));
-        const Answer without = cli(question);
-        QVERIFY2(without.code == 0, qPrintable(without.err));
+        RETRO_RUNS(given, question + QStringList{"--input", folder + "input.npy"});
+        RETRO_RUNS(without, question);
         QCOMPARE(without.out, given.out);
         for (const QString verb : {"explain", "grad"}) {
             const Answer bare = cli({verb, folder + "model.onnx", "--rules", "--no-weights"});

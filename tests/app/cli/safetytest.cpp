@@ -13,8 +13,6 @@
 #include <QTemporaryDir>
 #include <QXmlStreamReader>
 
-#include <nlohmann/json.hpp>
-
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -97,9 +95,8 @@ private slots:
     {
         QFile::copy(kModel, m_shared.filePath("m.onnx"));
         QFile::copy(kInput, m_shared.filePath("i.npy"));
-        const Answer answer = cli({"explain", m_shared.filePath("m.onnx"), "--input", m_shared.filePath("i.npy"),
-                                   "--output-dir", m_shared.filePath("first"), "--run", m_shared.filePath("r.retro")});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, {"explain", m_shared.filePath("m.onnx"), "--input", m_shared.filePath("i.npy"),
+                            "--output-dir", m_shared.filePath("first"), "--run", m_shared.filePath("r.retro")});
     }
 
     void init()
@@ -112,12 +109,10 @@ private slots:
     void namesThatClashGetFilesOfTheirOwn()
     {
         const QString model = modelWith(path("clash.onnx"), {"a/b", "a:b", "a_b~2", "a\\b", ".."});
-        const Answer run = cli({"run", model, "--input", "random:1", "--output-dir", path("o")});
-        QVERIFY2(run.code == 0, qPrintable(run.err));
+        RETRO_RUNS(run, {"run", model, "--input", "random:1", "--output-dir", path("o")});
         QCOMPARE(QDir(path("o")).entryList(QDir::Files, QDir::Name).size(), 5);
-        const Answer explain = cli({"explain", model, "--input", "random:1", "--target", "a_b~2:0,0", "--checkpoint",
-                                    "a/b", "--checkpoint", "a:b", "--output-dir", path("e")});
-        QVERIFY2(explain.code == 0, qPrintable(explain.err));
+        RETRO_RUNS(explain, {"explain", model, "--input", "random:1", "--target", "a_b~2:0,0", "--checkpoint", "a/b",
+                             "--checkpoint", "a:b", "--output-dir", path("e")});
         QCOMPARE(QDir(path("e/checkpoints")).entryList(QDir::Files).size(), 2);
     }
 
@@ -132,9 +127,8 @@ private slots:
         QVERIFY(list.open(QIODevice::WriteOnly));
         list.write("in/a.npy\nin/a.npy\nin/a~2.npy\nin/...npy\nin/index.csv.npy\n");
         list.close();
-        const Answer answer = cli(
-            {"explain", path("m.onnx"), "--input", "@" + path("list.txt"), "--output-dir", path("sub/o"), "--json"});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, {"explain", path("m.onnx"), "--input", "@" + path("list.txt"), "--output-dir", path("sub/o"),
+                            "--json"});
         QCOMPARE(nlohmann::json::parse(answer.out.toStdString())["complete"].get<int>(), 5);
         QCOMPARE(QDir(path("sub/o")).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 5);
         QCOMPARE(QDir(path("sub")).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList("o"));
@@ -190,8 +184,7 @@ private slots:
         QVERIFY(cli({"explain", model, "--input", "random:1", "--target", "0", "--output-dir", path("o"), "--run",
                      path("r.retro")})
                     .code == 0);
-        const Answer answer = cli({"export", path("r.retro"), what[0], "--out", path(what[1])});
-        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        RETRO_RUNS(answer, {"export", path("r.retro"), what[0], "--out", path(what[1])});
         const QByteArray bytes = tests::bytesIn(path(what[1]));
         QVERIFY2(!hasControl(bytes), what[1].toUtf8().constData());
         if (what[1].endsWith("svg") || what[1].endsWith("html")) {
@@ -372,8 +365,7 @@ private slots:
         rules.write("{\"format\": \"retrograde-composite/1\", \"entries\": [{\"rule\": {\"name\": \"gradient\"}}]}");
         rules.close();
         card("composite", "below/c.json");
-        const Answer inside = cli(call);
-        QVERIFY2(inside.code == 0, qPrintable(inside.err));
+        RETRO_RUNS(inside, call);
         for (const char* const broken : {"{\"format\": ", R"({"format": "retrograde-composite/1", "entries": 5})",
                                          R"({"format": "retrograde-composite/1", "entries": [{"rule": "nope"}]})"}) {
             QFile file(path("broken.json"));

@@ -27,9 +27,7 @@
 #include "views/run/runpanel.h"
 
 #include <QAction>
-#include <QDockWidget>
 #include <QLabel>
-#include <QMenuBar>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QToolButton>

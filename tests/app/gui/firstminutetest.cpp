@@ -17,7 +17,6 @@
 #include "views/run/runpanel.h"
 
 #include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QTemporaryDir>

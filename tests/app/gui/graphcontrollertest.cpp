@@ -2,7 +2,6 @@
 // The graph of the window: its line in Problems, the value that it asks to explain, the range of the lists beside it.
 #include <QtTest>
 
-#include "app/gui/controllers/graphcontroller.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/window/mainwindow.h"

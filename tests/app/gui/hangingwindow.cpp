@@ -9,7 +9,6 @@
 
 #include <QApplication>
 #include <QSettings>
-#include <QTimer>
 
 #include <chrono>
 #include <cstdio>

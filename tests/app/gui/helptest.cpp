@@ -8,7 +8,6 @@
 #include "app/gui/window/workspaces.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/paint/style.h"
-#include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/inspector/inspectorview.h"
 

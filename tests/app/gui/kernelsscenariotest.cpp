@@ -11,8 +11,6 @@
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"
 
-#include <QPushButton>
-
 using namespace retro;
 using tests::kPatience;
 

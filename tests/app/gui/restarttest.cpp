@@ -14,7 +14,6 @@
 #include "views/common/paint/style.h"
 
 #include <QDockWidget>
-#include <QScreen>
 #include <QSettings>
 #include <QTemporaryDir>
 

@@ -21,7 +21,6 @@
 #include <QPushButton>
 #include <QTableView>
 #include <QTemporaryDir>
-#include <QToolButton>
 #include <QTreeWidget>
 
 #include <algorithm>

@@ -18,10 +18,8 @@
 #include "tests/views/support/tinyrun.h"
 #include "views/palette/commandpalette.h"
 
-#include <QAbstractButton>
 #include <QDockWidget>
 #include <QKeySequenceEdit>
-#include <QLineEdit>
 #include <QMenuBar>
 #include <QTabWidget>
 #include <QTableView>

@@ -10,7 +10,6 @@
 #include "views/common/paint/style.h"
 
 #include <QComboBox>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QToolButton>

@@ -14,7 +14,6 @@
 #include "views/verify/verificationview.h"
 
 #include <QCheckBox>
-#include <QDockWidget>
 #include <QStatusBar>
 #include <QTableView>
 #include <QTemporaryDir>

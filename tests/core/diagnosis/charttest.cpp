@@ -3,8 +3,6 @@
 #include "core/diagnosis/chart.h"
 #include "core/diagnosis/diagnosis.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QtTest>
 
 #include <limits>

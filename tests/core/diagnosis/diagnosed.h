@@ -5,7 +5,6 @@
 #include "core/engine/diagnose.h"
 #include "tests/core/rewrite/graphs.h"
 
-#include <QDebug>
 #include <QFile>
 #include <QtTest>
 

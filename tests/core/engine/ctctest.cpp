@@ -7,7 +7,6 @@
 
 using namespace retro;
 using namespace retro::engine::testing;
-using tensor::DType;
 
 namespace
 {

@@ -116,8 +116,7 @@ private slots:
         QCOMPARE(numbersOf(asked.inputs[1]), (Ints{1, 1, 1, 1, 0, 0}));
         QVERIFY(asked.warnings.empty());
         engine::LanguageQuestion plain;
-        const auto expected = reported(*folder.model(0), "ab", plain);
-        QVERIFY(expected.ok());
+        RETRO_MADE(expected, reported(*folder.model(0), "ab", plain));
         QCOMPARE(expected->tokens.size(), std::size_t{4});
         for (std::size_t i = 0; i < padded->tokens.size(); ++i) {
             QVERIFY(std::abs(padded->relevance[i] - (i < 4 ? expected->relevance[i] : 0)) < 1e-12);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewrites of a model: switched off by its card, switched without reading the file again.
 #include "core/engine/model/loadmodel.h"
-#include "core/base/file.h"
 #include "core/engine/explain/explain.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "tests/core/formats/onnxsamples.h"
 
-#include <QTemporaryDir>
 #include <QtTest>
 
 using namespace retro;

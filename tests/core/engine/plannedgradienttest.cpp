@@ -15,7 +15,6 @@
 #include <array>
 
 using namespace retro;
-using tensor::Tensor;
 
 namespace
 {

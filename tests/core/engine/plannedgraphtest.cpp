@@ -17,7 +17,6 @@
 #include <map>
 
 using namespace retro;
-using base::NodeId;
 using base::ValueId;
 using tensor::Tensor;
 

@@ -191,8 +191,7 @@ private slots:
         QCOMPARE(layers, (std::vector<std::string>{"conv0", "conv1", "conv2"}));
         // What is made usual has the mean and deviation of the others.
         const Watched& layer = watchedAs(**sound, WatchedAs::Linear, 1);
-        const auto usual = engine::usualBeside((*sound)->watched, layer);
-        QVERIFY(usual.has_value());
+        RETRO_MADE(usual, engine::usualBeside((*sound)->watched, layer));
         RETRO_MADE(other, engine::recalibrated(loaded(network()), *(*sound)->model, layer, *usual, {}));
         QVERIFY(other->has_value());
         inputs.truth.clear();

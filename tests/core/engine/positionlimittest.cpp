@@ -12,7 +12,6 @@
 
 using namespace retro;
 using rewrite::testing::randomTensor;
-using rewrite::testing::SharedGraph;
 using tensor::Tensor;
 
 namespace

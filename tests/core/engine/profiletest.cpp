@@ -13,8 +13,6 @@
 #include "core/trace/runfile.h"
 #include "tests/core/engine/samplequestion.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QTemporaryDir>
 #include <QtTest>
 

@@ -6,8 +6,6 @@
 #include "core/engine/explainer/relevancegraph.h"
 #include "tests/core/rewrite/graphs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

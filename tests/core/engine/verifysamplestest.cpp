@@ -2,7 +2,6 @@
 // `verify` accuses no sample: nothing is violated, whatever the input and the directions that are drawn by chance.
 // RETRO_SEEDS says how many seeds are tried for each.
 #include "core/engine/verify/verify.h"
-#include "core/tensor/npy.h"
 #include "tests/core/engine/samplequestion.h"
 
 #include <QtTest>

@@ -28,18 +28,6 @@ void flatten(const json& values, std::vector<double>& flat)
     }
 }
 
-} // namespace
-
-std::vector<double> flat(const json& values)
-{
-    std::vector<double> list;
-    flatten(values, list);
-    return list;
-}
-
-namespace
-{
-
 double largestOf(const json& values)
 {
     double largest = 1;
@@ -122,6 +110,13 @@ std::string checkBeginnings(const GoldenCase& golden, const TensorRun& run, cons
 }
 
 } // namespace
+
+std::vector<double> flat(const json& values)
+{
+    std::vector<double> list;
+    flatten(values, list);
+    return list;
+}
 
 std::string checkTopo(const GoldenCase& golden, const TensorCase& made)
 {

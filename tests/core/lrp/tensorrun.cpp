@@ -231,6 +231,54 @@ public:
     std::vector<event::LedgerEntry> ledger;
 };
 
+/// All amounts of a row without their signs.
+double bookedIn(const event::LedgerEntry& row)
+{
+    double booked = row.magnitude + std::abs(row.handedOn);
+    for (const double amount : row.causes) {
+        booked += std::abs(amount);
+    }
+    return booked;
+}
+
+/// Σ|R| of everything that relevance did: every row, what arrived at leaves. Not finite where a large graph leaves the
+/// range of double.
+double movedIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
+               const std::vector<event::LedgerEntry>& ledger)
+{
+    double moved = 0;
+    for (const event::LedgerEntry& row : ledger) {
+        moved += bookedIn(row);
+    }
+    for (const NodeId node : tensorCase.graph.postOrder()) {
+        if (tensorCase.graph.children(node).empty()) {
+            moved += ops::algebra::sumAbsolute(relevance[node.index()].front()); // large parts may cancel
+        }
+    }
+    return moved;
+}
+
+/// What leaves and booked causes miss of the start, summed exactly.
+double restIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
+              const std::vector<event::LedgerEntry>& ledger)
+{
+    base::ExactSum rest;
+    for (const Tensor& start : tensorCase.starts()) {
+        rest.add(ops::algebra::exactSum(start));
+    }
+    for (const event::LedgerEntry& row : ledger) {
+        for (const double amount : row.causes) {
+            rest.add(-amount);
+        }
+    }
+    for (const NodeId node : tensorCase.graph.postOrder()) {
+        if (tensorCase.graph.children(node).empty()) {
+            rest.subtract(ops::algebra::exactSum(relevance[node.index()].front()));
+        }
+    }
+    return rest.value();
+}
+
 } // namespace
 
 base::Result<TensorCase> tensorCaseOf(const SpecGraph& spec, const std::vector<double>& start)
@@ -337,59 +385,6 @@ std::string firstDifference(const TensorCase& tensorCase, const lrp::RelevanceTa
     }
     return {};
 }
-
-namespace
-{
-
-/// All amounts of a row without their signs.
-double bookedIn(const event::LedgerEntry& row)
-{
-    double booked = row.magnitude + std::abs(row.handedOn);
-    for (const double amount : row.causes) {
-        booked += std::abs(amount);
-    }
-    return booked;
-}
-
-/// Σ|R| of everything that relevance did: every row, what arrived at leaves. Not finite where a large graph leaves the
-/// range of double.
-double movedIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
-               const std::vector<event::LedgerEntry>& ledger)
-{
-    double moved = 0;
-    for (const event::LedgerEntry& row : ledger) {
-        moved += bookedIn(row);
-    }
-    for (const NodeId node : tensorCase.graph.postOrder()) {
-        if (tensorCase.graph.children(node).empty()) {
-            moved += ops::algebra::sumAbsolute(relevance[node.index()].front()); // large parts may cancel
-        }
-    }
-    return moved;
-}
-
-/// What leaves and booked causes miss of the start, summed exactly.
-double restIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
-              const std::vector<event::LedgerEntry>& ledger)
-{
-    base::ExactSum rest;
-    for (const Tensor& start : tensorCase.starts()) {
-        rest.add(ops::algebra::exactSum(start));
-    }
-    for (const event::LedgerEntry& row : ledger) {
-        for (const double amount : row.causes) {
-            rest.add(-amount);
-        }
-    }
-    for (const NodeId node : tensorCase.graph.postOrder()) {
-        if (tensorCase.graph.children(node).empty()) {
-            rest.subtract(ops::algebra::exactSum(relevance[node.index()].front()));
-        }
-    }
-    return rest.value();
-}
-
-} // namespace
 
 std::string faultInLedger(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
                           const std::vector<event::LedgerEntry>& ledger)

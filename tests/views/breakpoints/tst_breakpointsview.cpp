@@ -11,7 +11,6 @@
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTableView>
-#include <QToolButton>
 
 using namespace retro;
 using namespace retro::views;

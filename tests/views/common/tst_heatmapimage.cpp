@@ -3,7 +3,6 @@
 
 #include "views/common/paint/fonts.h"
 
-#include <QFile>
 #include <QImageReader>
 #include <QTemporaryDir>
 #include <QTest>

@@ -250,6 +250,18 @@ ValueId addLayer(NetworkBuilder& net, const std::string& scope, ValueId x)
     return net.node("Add", scope, "Add_2", {down, first}, wide);
 }
 
+/// A run in which nothing has happened.
+views::RunHandle idle(std::shared_ptr<const graph::Graph> graph)
+{
+    auto run = std::make_shared<trace::Run>();
+    run->graph = std::move(graph);
+    auto timeline = trace::Timeline::open(run);
+    if (!timeline.ok()) {
+        qFatal("an empty run contradicts itself: %s", timeline.error().text().c_str());
+    }
+    return {run, std::make_shared<trace::Timeline>(std::move(timeline).value())};
+}
+
 } // namespace
 
 views::RunHandle makeTransformerRun(int layers, bool leaks)
@@ -294,23 +306,6 @@ views::RunHandle makeSquareRun()
     const auto graph = net.finish(net.node("MatMul", "", "square", {x, x}, {4, 4}));
     return play(graph, net.shapesOf(*graph), false);
 }
-
-namespace
-{
-
-/// A run in which nothing has happened.
-views::RunHandle idle(std::shared_ptr<const graph::Graph> graph)
-{
-    auto run = std::make_shared<trace::Run>();
-    run->graph = std::move(graph);
-    auto timeline = trace::Timeline::open(run);
-    if (!timeline.ok()) {
-        qFatal("an empty run contradicts itself: %s", timeline.error().text().c_str());
-    }
-    return {run, std::make_shared<trace::Timeline>(std::move(timeline).value())};
-}
-
-} // namespace
 
 views::RunHandle makeNamedRun(const char* name)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts that are made once: of groups that are built alike, and those that are kept in files.
-#include <QApplication>
 #include <QDir>
 #include <QFile>
 #include <QSignalSpy>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QApplication>
 #include <QFile>
-#include <QMenu>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>

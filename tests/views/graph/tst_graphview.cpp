@@ -20,7 +20,6 @@
 using namespace retro;
 using namespace retro::views;
 using layout::Index;
-using layout::kNone;
 
 namespace
 {

@@ -7,7 +7,6 @@
 #include "views/heatmap/volume.h"
 
 #include <QPainter>
-
 #include <QTest>
 
 #include <cmath>

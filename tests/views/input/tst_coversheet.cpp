@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/input/coversheet.h"
 #include "views/input/inputpane.h"
-
 #include <QTest>
 
 using namespace retro::views;

@@ -4,7 +4,6 @@
 #include "views/inspector/inspectorpanes.h"
 #include "views/inspector/inspectorview.h"
 
-#include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 

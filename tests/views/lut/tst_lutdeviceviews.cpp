@@ -5,8 +5,6 @@
 #include "tests/views/support/grabs.h"
 #include "views/lut/streamsview.h"
 
-#include <algorithm>
-
 using namespace retro;
 using namespace retro::views;
 
@@ -31,8 +29,7 @@ private slots:
             QTRY_COMPARE_WITH_TIMEOUT(view.subject(), QStringLiteral("measured on the GPU; relevance ") + relevance,
                                       30'000);
             view.flush();
-            const auto times = context.choice.deviceTimes();
-            QVERIFY(times != nullptr);
+            RETRO_MADE(times, context.choice.deviceTimes());
             const auto schedules = context.choice.schedules();
             QCOMPARE(times->forward.size(), schedules[0].launches.size());
             QVERIFY(!times->backward.empty());

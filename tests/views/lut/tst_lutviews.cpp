@@ -10,10 +10,8 @@
 #include "views/lut/pairmapview.h"
 #include "views/lut/streamsview.h"
 
-#include <QComboBox>
 #include <QPushButton>
 #include <QSignalSpy>
-#include <QSpinBox>
 #include <QtTest>
 
 #include <set>
@@ -36,8 +34,7 @@ private slots:
 
     void layersAndLaunchesAreFound()
     {
-        const auto run = explained();
-        QVERIFY(run != nullptr);
+        RETRO_MADE(run, explained());
         const LutRun lut(*run);
         QCOMPARE(lut.layers().size(), std::size_t{2});
         const LutLayer& first = lut.layers()[0];
@@ -103,8 +100,7 @@ private slots:
         context.cursor.moveTo(first.position);
         view.flush();
         QTRY_VERIFY(!content(lut::BufferId::LookupIndices).isEmpty());
-        const auto detail = trace::lutDetail(context.model.run(), context.choice.layer()->node);
-        QVERIFY(detail.ok());
+        RETRO_MADE(detail, trace::lutDetail(context.model.run(), context.choice.layer()->node));
         std::int64_t chosen = 0;
         for (std::int64_t i = 0; i < detail->choices.rows.size(); ++i) {
             chosen += detail->choices.rows.at(i) != 0 ? 1 : 0;

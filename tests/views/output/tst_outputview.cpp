@@ -97,8 +97,7 @@ private slots:
     void segmentsAreThoseThatAreExplained()
     {
         const engine::LoadedModel model = sample();
-        const auto first = runOf(model, {scene()}, "scores:row=10,column=10");
-        QVERIFY(first);
+        RETRO_MADE(first, runOf(model, {scene()}, "scores:row=10,column=10"));
         const Segments segments(*first);
         QCOMPARE(segments.width(), 40);
         QCOMPARE(segments.height(), 40);
@@ -107,8 +106,7 @@ private slots:
         std::int64_t all = 0;
         for (const Segments::One& one : segments.found()) {
             all += one.places;
-            const auto run = runOf(model, {scene()}, "scores:segment=" + std::to_string(one.index));
-            QVERIFY(run);
+            RETRO_MADE(run, runOf(model, {scene()}, "scores:segment=" + std::to_string(one.index)));
             QCOMPARE(trace::segmentOf(*run), std::optional(one.index));
             QCOMPARE(trace::targetCode(*run), "segment=" + std::to_string(one.index));
             QVERIFY(std::abs(run->facts.targetLogit.front() - one.score) <= 1e-4 * std::abs(one.score));

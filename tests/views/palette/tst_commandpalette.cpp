@@ -132,8 +132,7 @@ private slots:
         auto run = std::make_shared<trace::Run>();
         run->graph = std::make_shared<const graph::Graph>(std::move(std::move(builder).build()).value());
         run->shapes = {{1, 3}, {1, 3}};
-        auto timeline = trace::Timeline::open(run);
-        QVERIFY(timeline.ok());
+        RETRO_MADE(timeline, trace::Timeline::open(run));
         Window w;
         w.context.model.setRun({run, std::make_shared<trace::Timeline>(std::move(timeline).value())}, {});
         QCOMPARE(w.texts("@query").front(), QStringLiteral("attention/query"));

@@ -23,16 +23,11 @@
 #include "views/plan/tensorsview.h"
 #include "views/plan/tensortablemodel.h"
 
-#include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLayout>
-#include <QLineEdit>
-#include <QPushButton>
 #include <QSignalSpy>
-#include <QSpinBox>
 #include <QTableView>
-#include <QTreeWidget>
 
 using namespace retro;
 using namespace retro::views;

@@ -52,8 +52,7 @@ private slots:
     void storingEverythingIsATriangle()
     {
         const auto subject = tests::chainSubject(4);
-        const auto plan = tests::planFor(subject, question(subject, 1, "store_all"));
-        QVERIFY(plan != nullptr);
+        RETRO_MADE(plan, tests::planFor(subject, question(subject, 1, "store_all")));
         // A gradient reads what its operator made; behind it nobody does.
         const QStringList expected{"C------G", " C----G ", "  C--G  ", "   CG   "};
         const QStringList found = textOf(plan->matrix);
@@ -74,8 +73,7 @@ private slots:
     void memoryIsStackedByTensor()
     {
         const auto subject = tests::chainSubject(24);
-        const auto plan = tests::planFor(subject, question(subject, 0.6));
-        QVERIFY(plan != nullptr);
+        RETRO_MADE(plan, tests::planFor(subject, question(subject, 0.6)));
         const auto columns = plan->matrix.columns();
         QCOMPARE(plan->stack.sums.size(), columns.size());
         std::uint32_t mostWaiting = 0;
@@ -99,8 +97,7 @@ private slots:
     void whatIsDroppedIsMadeAgain()
     {
         const auto subject = tests::chainSubject(24);
-        const auto plan = tests::planFor(subject, question(subject, 0.6));
-        QVERIFY(plan != nullptr);
+        RETRO_MADE(plan, tests::planFor(subject, question(subject, 0.6)));
         QVERIFY(plan->matrix.peak() <= plan->question.budget);
         QVERIFY(plan->rebuiltTensors() > 0);
         std::size_t again = 0;
@@ -121,8 +118,7 @@ private slots:
     void turnsAreWhereValuesGoAndComeBack()
     {
         const auto subject = tests::chainSubject(24);
-        const auto plan = tests::planFor(subject, question(subject, 0.6));
-        QVERIFY(plan != nullptr);
+        RETRO_MADE(plan, tests::planFor(subject, question(subject, 0.6)));
         const ScheduleMatrix& matrix = plan->matrix;
         std::vector<std::uint32_t> turns;
         for (auto turn = matrix.nextTurn(0, true); turn; turn = matrix.nextTurn(*turn, true)) {
@@ -152,8 +148,7 @@ private slots:
     {
         const auto subject = tests::chainSubject(16);
         for (const double share : {1.0, 0.7, 0.5}) {
-            const auto plan = tests::planFor(subject, question(subject, share));
-            QVERIFY(plan != nullptr);
+            RETRO_MADE(plan, tests::planFor(subject, question(subject, share)));
             for (std::uint32_t column = 0; column < plan->matrix.columns().size(); ++column) {
                 std::uint32_t live = 0;
                 for (std::uint32_t row = 0; row < plan->matrix.rows().size(); ++row) {

@@ -15,7 +15,6 @@
 
 #include <QAbstractItemModelTester>
 #include <QFile>
-#include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -160,8 +159,7 @@ private slots:
         QVERIFY(!ageOf(forest, first, forest.promises()[0].raisedAt)); // not before it is opened
         std::uint64_t before = 0;
         for (const std::uint32_t visit : {3U, 4U, 5U, 6U, 9U}) {
-            const auto age = ageOf(forest, first, tests::endOfVisit(context.model, visit));
-            QVERIFY(age);
+            RETRO_MADE(age, ageOf(forest, first, tests::endOfVisit(context.model, visit)));
             QCOMPARE(age->visits(context.model.run()), std::min(visit, 5U) - 3); // fulfilled in the sixth visit
             QCOMPARE(age->isAnswered, visit >= 5);
             QVERIFY(age->events() >= before);

@@ -12,7 +12,6 @@
 #include <QComboBox>
 #include <QFile>
 #include <QScrollBar>
-#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 

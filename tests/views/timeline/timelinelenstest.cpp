@@ -10,11 +10,7 @@
 
 #include <QPainter>
 
-#include <cmath>
-#include <memory>
-
 using namespace retro;
-using tests::TinyContext;
 using tests::ViewContext;
 
 namespace

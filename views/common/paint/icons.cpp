@@ -5,7 +5,6 @@
 
 #include <QDir>
 #include <QFile>
-#include <QHash>
 #include <QIconEngine>
 #include <QPainter>
 #include <QSvgRenderer>

@@ -7,7 +7,6 @@
 #include "views/common/paint/stylepaint.h"
 #include "views/common/paint/theme.h"
 
-#include <QAbstractItemView>
 #include <QAbstractSpinBox>
 #include <QApplication>
 #include <QComboBox>
@@ -19,7 +18,6 @@
 #include <QStyleFactory>
 #include <QStyleOption>
 #include <QTabBar>
-#include <QToolButton>
 
 #include <algorithm>
 #include <cmath>

@@ -77,26 +77,6 @@ std::optional<std::int64_t> askedInRow(const trace::Run& run, std::int64_t class
     return isRow && isOne ? std::optional(run.facts.targetIndex.front()) : std::nullopt;
 }
 
-} // namespace
-
-base::ValueId maskValue(const trace::Run& run)
-{
-    if (stridesOf(run, run.facts.targetValue)) {
-        return run.facts.targetValue;
-    }
-    if (run.graph && run.facts.targetValue.isValid() && !trace::hasDenseTarget(run)) {
-        for (const base::ValueId output : run.graph->outputs()) {
-            if (stridesOf(run, output)) {
-                return output;
-            }
-        }
-    }
-    return {};
-}
-
-namespace
-{
-
 /// The class with the largest finite score at a place, and that score; −1 where no score is finite.
 std::pair<int, double> bestAt(std::span<const double> scores, const Strides& strides, std::int64_t x, std::int64_t y)
 {
@@ -122,6 +102,21 @@ int kindAt(const Segments& segments, std::optional<std::int64_t> wanted, int x, 
 }
 
 } // namespace
+
+base::ValueId maskValue(const trace::Run& run)
+{
+    if (stridesOf(run, run.facts.targetValue)) {
+        return run.facts.targetValue;
+    }
+    if (run.graph && run.facts.targetValue.isValid() && !trace::hasDenseTarget(run)) {
+        for (const base::ValueId output : run.graph->outputs()) {
+            if (stridesOf(run, output)) {
+                return output;
+            }
+        }
+    }
+    return {};
+}
 
 Segments::Segments(const trace::Run& run)
 {

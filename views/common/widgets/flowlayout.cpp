@@ -13,8 +13,6 @@ FlowLayout::FlowLayout(int gap, int rowGap, QWidget* parent) : QLayout(parent), 
 
 FlowLayout::~FlowLayout() = default;
 
-void FlowLayout::addItem(QLayoutItem* item) { m_items.emplace_back(item); }
-
 QLayoutItem* FlowLayout::itemAt(int index) const
 {
     return index >= 0 && index < count() ? m_items[static_cast<std::size_t>(index)].get() : nullptr;

@@ -20,7 +20,7 @@ public:
     FlowLayout(int gap, int rowGap, QWidget* parent = nullptr);
     ~FlowLayout() override;
 
-    void addItem(QLayoutItem* item) override;
+    void addItem(QLayoutItem* item) override { m_items.emplace_back(item); }
     [[nodiscard]] int count() const override { return static_cast<int>(m_items.size()); }
     [[nodiscard]] QLayoutItem* itemAt(int index) const override;
     QLayoutItem* takeAt(int index) override;

@@ -50,8 +50,6 @@ void TableText::writeKey(const char* name)
     m_json += jsonText(name) + ": ";
 }
 
-void TableText::beginCell() { writeKey(m_columns.at(m_column++)); }
-
 TableText& TableText::add(const QString& text)
 {
     if (m_csv) {

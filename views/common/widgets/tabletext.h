@@ -27,6 +27,20 @@ class TableText
 public:
     TableText(TableFormat format, std::string name, const PictureTexts& run, std::vector<const char*> columns);
 
+    /// Cells of a row: texts, numbers and optionals of them.
+    template <class... Cells>
+    TableText& cells(const Cells&... cells)
+    {
+        (addCell(*this, cells), ...);
+        return *this;
+    }
+    /// A whole row of them.
+    template <class... Cells>
+    void row(const Cells&... of)
+    {
+        cells(of...);
+        endRow();
+    }
     TableText& add(const QString& text);
     TableText& add(double number);
     TableText& add(std::int64_t number);
@@ -40,7 +54,7 @@ public:
 
 private:
     /// Writes the name of the next column.
-    void beginCell();
+    void beginCell() { writeKey(m_columns.at(m_column++)); }
     void writeKey(const char* name);
 
     std::optional<CsvText> m_csv; ///< none: JSON
