@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/graph/attributes.h"
+#include "core/lrp/rules/rules.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -241,7 +242,8 @@ void findTies(const Facts& facts, Probe& probe)
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         const NodeId id(i);
         const graph::Node& node = graph.node(id);
-        if (node.op != "MaxPool" || facts.ruleName(id) != "winner-take-all" || !(facts.balance(id).magnitude > 0)) {
+        if (node.op != "MaxPool" || !lrp::traitsOf(facts.ruleName(id)).firstTakesAll ||
+            !(facts.balance(id).magnitude > 0)) {
             continue;
         }
         const ValueId result = node.outputs.front();

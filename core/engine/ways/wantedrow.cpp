@@ -8,6 +8,7 @@
 #include "core/engine/ways/rowsalone.h"
 #include "core/graph/reach.h"
 #include "core/lrp/composite/ruleoverride.h"
+#include "core/lrp/rules/rules.h"
 #include "core/ops/scoretail.h"
 #include "core/trace/targetplace.h"
 
@@ -161,8 +162,8 @@ bool matchesPicks(const lrp::Matcher& matcher)
 /// but to hand relevance on.
 bool isOfRows(const lrp::CompositeEntry& entry)
 {
-    const bool handsOn = entry.rule->name() == "gradient" || entry.rule->name() == "pass";
-    return isOfRows(*entry.rule) && (handsOn || !matchesPicks(entry.matcher));
+    const lrp::RuleTraits traits = lrp::traitsOf(entry.rule->name());
+    return isOfRows(*entry.rule) && (traits.handsOn || traits.isGradient || !matchesPicks(entry.matcher));
 }
 
 /// True where the rules of a composite, a built-in one or a file with the rules put before it, give a row of a value

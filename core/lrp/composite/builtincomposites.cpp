@@ -553,18 +553,16 @@ base::Result<void> checkBuiltin(const std::string& specification)
 
 bool isOfGradients(const Composite& composite)
 {
-    static constexpr std::array<std::string_view, 7> kRules{
-        "gradient", "guided-backprop", "deconvnet", "beta-smooth", "winner-take-all", "decomposed", "stop"};
     const auto isLinear = [](const Matcher& matcher) {
         return !matcher.structure || *matcher.structure == StructureKind::LinearMap ||
                *matcher.structure == StructureKind::Bilinear;
     };
     const auto isForeign = [&](const CompositeEntry& entry) {
-        return isLinear(entry.matcher) && std::ranges::find(kRules, entry.rule->name()) == kRules.end();
+        return isLinear(entry.matcher) && !traitsOf(entry.rule->name()).isOfGradients;
     };
     return !composite.dividesStart && std::ranges::none_of(composite.entries, isForeign) &&
            std::ranges::any_of(composite.entries, [&](const CompositeEntry& entry) {
-               return isLinear(entry.matcher) && entry.rule->name() == "gradient";
+               return isLinear(entry.matcher) && traitsOf(entry.rule->name()).isGradient;
            });
 }
 

@@ -561,8 +561,11 @@ base::Result<RulePointer> bindDecomposed(const Composite& composite, const Bound
 
 RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }
 
-extern const RuleDeclaration kDecomposedRule{"decomposed", [](ParameterReader&) { return decomposedRule(); },
+extern const RuleDeclaration kDecomposedRule{"decomposed",
+                                             [](ParameterReader&) { return decomposedRule(); },
                                              [](const FormulaWords&) { return std::string("the rules of its parts"); },
-                                             "composed operators, and what a rewrite fused"};
+                                             "composed operators, and what a rewrite fused",
+                                             {},
+                                             {.isOfGradients = true, .isForOneLayer = true}};
 
 } // namespace retro::lrp
