@@ -10,6 +10,7 @@
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/rules.h"
 #include "core/lrp/traversal/operandorigin.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -429,7 +430,7 @@ bool isAttention(const BoundModel& model, NodeId id)
 {
     static const std::vector<std::string> kSoftmax{"Softmax"};
     const StructureKind kind = model.op(id).structure().kind();
-    return (kind == StructureKind::Composed && model.graph().node(id).op == "Attention") ||
+    return (kind == StructureKind::Composed && ops::isAttention(model.graph().node(id))) ||
            (kind == StructureKind::Bilinear && comesFrom(model, id, std::nullopt, kSoftmax));
 }
 
