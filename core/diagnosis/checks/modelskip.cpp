@@ -4,6 +4,7 @@
 #include "core/diagnosis/outlier.h"
 #include "core/diagnosis/siblings.h"
 #include "core/graph/reach.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,8 @@ constexpr double kSkipEffect = 0.6;
 constexpr std::size_t kLeastUsualRatios = 4;
 constexpr double kMostRatioDeviations = 30;
 
+using enum ops::Elements;
+
 /// A value times lone numbers: what they make together, and the node of the first that is not 1.
 struct Scaled
 {
@@ -41,15 +44,16 @@ struct Scaled
 /// The lone number that a node multiplies one operand by, and that operand; nothing for other nodes.
 std::optional<std::pair<ValueId, double>> factorOf(const ModelFacts& model, const graph::Node& node)
 {
-    if (node.op == "Identity" && node.inputs.size() == 1) {
+    if (ops::areElements(node, {Kept}) && node.inputs.size() == 1) {
         return std::pair(node.inputs[0], 1.0);
     }
-    const bool isProduct = (node.op == "Mul" || node.op == "Div") && node.domain.empty() && node.inputs.size() == 2;
+    const bool isQuotient = ops::areElements(node, {Divided});
+    const bool isProduct = ops::combinesTwo(node, {Multiplied, Divided});
     for (std::size_t slot = 0; isProduct && slot < 2; ++slot) {
         const Tensor constant = model.constantOperand(node, slot);
-        if (constant.isValid() && constant.size() == 1 && (node.op == "Mul" || slot == 1)) {
+        if (constant.isValid() && constant.size() == 1 && (!isQuotient || slot == 1)) {
             const double number = constant.at(0);
-            return std::pair(node.inputs[1 - slot], node.op == "Mul" ? number : 1 / number);
+            return std::pair(node.inputs[1 - slot], isQuotient ? 1 / number : number);
         }
     }
     return std::nullopt;
@@ -88,7 +92,7 @@ bool leadsTo(const graph::Graph& graph, NodeId from, ValueId to)
 {
     const graph::Node* first = from.index() < graph.nodeCount() ? &graph.node(from) : nullptr; // none of an input
     const auto isBehind = [first](const graph::Node& node) {
-        return (first == nullptr || std::greater<>()(&node, first)) && !readsShapeAlone(node);
+        return (first == nullptr || std::greater<>()(&node, first)) && !ops::readsShapeAlone(node);
     };
     return graph::ancestorsOf(graph, std::array{to}, isBehind).nodes[from.index()];
 }
@@ -97,8 +101,8 @@ std::optional<ResidualSum> residualSumOf(const ModelFacts& model, NodeId id)
 {
     const graph::Graph& graph = model.graph();
     const graph::Node& node = graph.node(id);
-    const bool isSum = node.op == "Add" && node.domain.empty() && node.inputs.size() == 2 &&
-                       graph.value(node.inputs[0]).producer.isValid() && graph.value(node.inputs[1]).producer.isValid();
+    const bool isSum = ops::combinesTwo(node, {Summed}) && graph.value(node.inputs[0]).producer.isValid() &&
+                       graph.value(node.inputs[1]).producer.isValid();
     if (!isSum) {
         return std::nullopt;
     }
