@@ -417,7 +417,7 @@ bool isChannelBias(const Draft& draft, const Node& node, const LinearLayer& laye
     const tensor::Shape& shape = draft.value(node.inputs[2]).constant.shape();
     const std::int64_t count = tensor::elementCount(shape);
     const std::int64_t channels = layer.layout.madeCount();
-    const bool isOne = count == 1 && (channels == 1 || ops::isProduct(node));
+    const bool isOne = count == 1 && (channels == 1 || ops::isProduct(node) || ops::isLinearLayer(node));
     const std::size_t behind = layer.biasShape.size(); // the channels are the axis that many from the end
     return isOne || (count == channels && shape.size() >= behind && shape[shape.size() - behind] == channels);
 }

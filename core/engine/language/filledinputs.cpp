@@ -266,7 +266,7 @@ private:
         if (node.op == "Split" && areColumns) {
             return partOf(node, made);
         }
-        const bool isLayer = ops::isProduct(node) && isConstant(node.inputs[1]);
+        const bool isLayer = (ops::isProduct(node) || ops::isLinearLayer(node)) && isConstant(node.inputs[1]);
         if (!isLayer) {
             return std::nullopt;
         }

@@ -320,6 +320,19 @@ private slots:
         QVERIFY(deviation(result.graph, graph, {randomTensor({2, 3, 5}, 9)}, Precision::Double) < 1e-12);
         QVERIFY(deviation(result.graph, graph, {randomTensor({2, 3, 5}, 9)}, Precision::Float) < 1e-5);
     }
+
+    void aProductOfOurOwnMayHaveOneBiasForAll()
+    {
+        Writer writer;
+        const ValueId w = writer.constant("w", randomTensor({3, 4}, 1));
+        const ValueId b = writer.constant("b", randomTensor({}, 2));
+        const ValueId layer = writer.nodeOf("retrograde", "MatMul", "mm", {writer.input("x", {2, 3}), w, b});
+        writer.output(writer.node("Mul", "out", {layer, writer.constant("k", randomTensor({4}, 3))}));
+        const SharedGraph graph = writer.finish();
+        const Rewritten result = mergedWith(graph);
+        QCOMPARE(nodeNames(*result.graph), std::string("mm"));
+        QVERIFY(deviation(result.graph, graph, {randomTensor({2, 3}, 9)}, Precision::Double) < 1e-12);
+    }
 };
 
 QTEST_APPLESS_MAIN(MergeScaleTest)
