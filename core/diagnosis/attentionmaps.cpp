@@ -4,6 +4,7 @@
 #include "core/diagnosis/openedforward.h"
 #include "core/diagnosis/siblings.h"
 #include "core/diagnosis/ways.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,7 +111,7 @@ std::vector<AttentionMap> attentionMapsOf(const Facts& facts)
             if (const Tensor weights = facts.value(node.outputs.front()); weights.isValid()) {
                 maps.push_back(attentionOf(node.name, id, weights, facts.value(node.inputs.front())));
             }
-        } else if (node.op == "Attention") {
+        } else if (ops::isAttention(node)) {
             addInside(facts, id, maps);
         }
     }

@@ -4,12 +4,10 @@
 #include "core/diagnosis/magnitudeshare.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/ops/algebra.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace retro::diagnosis
 {
@@ -24,10 +22,9 @@ constexpr double kMakesIt = 0.6;
 
 bool handsOn(const graph::Node& node)
 {
-    static constexpr std::array<std::string_view, 9> kNames{"BatchNormalization", "Reshape",   "Flatten",
-                                                            "Identity",           "Transpose", "Squeeze",
-                                                            "Unsqueeze",          "MaxPool",   "AveragePool"};
-    return std::ranges::find(kNames, std::string_view(node.op)) != kNames.end();
+    using enum ops::Elements;
+    return ops::areElements(node, {Kept, Reshaped, Turned}) || ops::isBatchNormalisation(node) ||
+           ops::isMaxPool(node) || node.op == "AveragePool";
 }
 
 /// The linear map behind which nothing but such nodes stands; invalid where there is none.

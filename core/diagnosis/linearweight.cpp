@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/linearweight.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +63,7 @@ std::vector<double> LinearWeight::outputNorms(const ModelFacts& model) const
 std::optional<LinearWeight> linearWeightOf(const ModelFacts& model, const graph::Node& node)
 {
     LinearWeight linear;
-    const bool isConvolution = node.op == "Conv" || node.op == "ConvTranspose";
+    const bool isConvolution = ops::isConvolution(node);
     if (!node.domain.empty() || (!isConvolution && node.op != "Gemm" && node.op != "MatMul")) {
         return std::nullopt;
     }

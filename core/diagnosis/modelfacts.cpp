@@ -3,6 +3,8 @@
 
 #include "core/graph/attributes.h"
 #include "core/graph/reach.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -46,6 +48,8 @@ const std::vector<double>& ModelFacts::norms(const Tensor& constant, std::size_t
 namespace
 {
 
+using enum ops::Elements;
+
 const Tensor* tensorAttribute(const Node& node)
 {
     return node.op == "Constant" ? graph::attributeOf<Tensor>(node, "value") : nullptr;
@@ -64,7 +68,7 @@ ValueId heldBy(const Graph& graph, ValueId operand)
         if (tensorAttribute(producer) != nullptr) {
             return operand;
         }
-        if (producer.op != "Identity" || producer.inputs.empty()) {
+        if (!ops::areElements(producer, {Kept}) || producer.inputs.empty()) {
             return {};
         }
         operand = producer.inputs.front();
@@ -83,7 +87,7 @@ const Node* makerOfWeight(const Graph& graph, ValueId operand)
     const bool isResult = operand.isValid() && graph.value(operand).kind == graph::ValueKind::Result;
     const Node* node = isResult ? &graph.node(graph.value(operand).producer) : nullptr;
     const bool isMaker = node != nullptr && node->domain.empty() && !node->inputs.empty() &&
-                         (node->op == "DequantizeLinear" || node->op == "Transpose");
+                         (node->op == "DequantizeLinear" || ops::areElements(*node, {Turned}));
     return isMaker ? node : nullptr;
 }
 
@@ -166,9 +170,10 @@ Tensor ModelFacts::weightOperand(const Node& node, std::size_t slot) const
     if (made == nullptr) {
         return constantOperand(node, slot);
     }
-    if (made->op == "Transpose") {
+    if (ops::areElements(*made, {Turned})) {
         const Node* before = makerOfWeight(*m_graph, operandOf(*made, 0));
-        const bool isTwice = before != nullptr && before->op == "Transpose"; // a file may have any number of them
+        const bool isTwice =
+            before != nullptr && ops::areElements(*before, {Turned}); // a file may have any number of them
         const Tensor weight = isTwice ? Tensor() : weightOperand(*made, 0);
         return weight.isValid() ? turned(weight, *made) : Tensor();
     }
@@ -202,7 +207,7 @@ std::string ModelFacts::constantName(const Node& node, std::size_t slot) const
 std::string roleOf(const Node& node, std::size_t slot)
 {
     const std::string name = declaredName(node, slot);
-    const bool isLinear = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm";
+    const bool isLinear = ops::isConvolution(node) || node.op == "Gemm";
     if ((isLinear || node.op == "MatMul") && slot == 1) {
         return "weight";
     }
@@ -228,16 +233,15 @@ std::string roleOf(const Node& node, std::size_t slot)
     return name.empty() || name.size() == 1 ? fmt::format("operand {}", slot) : name;
 }
 
-bool readsShapeAlone(const Node& node) { return node.domain.empty() && (node.op == "Shape" || node.op == "Size"); }
-
 std::vector<bool> ancestorsOf(const Graph& graph, ValueId value)
 {
-    return graph::ancestorsOf(graph, std::array{value}, std::not_fn(readsShapeAlone)).nodes;
+    return graph::ancestorsOf(graph, std::array{value}, std::not_fn(ops::readsShapeAlone)).nodes;
 }
 
 std::vector<bool> descendantsOf(const Graph& graph, NodeId node)
 {
-    std::vector<bool> isBehind = graph::descendantsOf(graph, graph.outputsOf(node), std::not_fn(readsShapeAlone)).nodes;
+    std::vector<bool> isBehind =
+        graph::descendantsOf(graph, graph.outputsOf(node), std::not_fn(ops::readsShapeAlone)).nodes;
     isBehind[node.index()] = true;
     return isBehind;
 }

@@ -57,9 +57,6 @@ private:
 /// name that the operator's definition gives it; "operand 2" where that has none.
 [[nodiscard]] std::string roleOf(const graph::Node& node, std::size_t slot);
 
-/// True for nodes that read nothing of a value but its shape.
-[[nodiscard]] bool readsShapeAlone(const graph::Node& node);
-
 /// By NodeId (inputs too): what `value` is computed from. Ways that carry only a shape are none.
 [[nodiscard]] std::vector<bool> ancestorsOf(const graph::Graph& graph, ValueId value);
 /// By NodeId: what is computed from the results of `node` (itself included). Ways as above.

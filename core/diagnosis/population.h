@@ -29,6 +29,9 @@ struct Answers
     std::vector<std::int64_t>
         moved{}; ///< per sample: its class when the picture is moved by a little; empty: not asked
 
+    /// Mean share of positive relevance inside the boxes that the card names for what pictures show; −1: not asked.
+    double onObject = -1;
+
     /// How many samples get the class that they have.
     [[nodiscard]] std::size_t right(const std::vector<std::int64_t>& truth) const;
     /// Mean over the samples; 0 of none.

@@ -3,6 +3,7 @@
 
 #include "core/diagnosis/ways.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +78,7 @@ ScaleIndex scaleIndex(const graph::Node& node, const tensor::Shape& shape, std::
 
 bool isQuantiser(const graph::Node& node)
 {
-    return node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" ||
+    return node.op == "QuantizeLinear" || ops::isDynamicQuantize(node) ||
            (node.domain == "retrograde" && node.op == "FakeQuantize");
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/usualpreparation.h"
 
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,9 +70,7 @@ private:
     /// The value behind; invalid at the first layer and where ways part.
     ValueId step(ValueId value)
     {
-        static constexpr std::array<std::string_view, 11> kHandsOn{
-            "Identity",         "Cast",    "Transpose", "Resize",       "Pad", "QuantizeLinear",
-            "DequantizeLinear", "Reshape", "Dropout",   "FakeQuantize", "Clip"};
+        using enum ops::Elements;
         static constexpr std::array<std::string_view, 5> kLayers{"Conv", "MatMul", "Gemm", "QLinearConv",
                                                                  "ConvInteger"};
         static constexpr std::array<std::string_view, 6> kNormalises{"InstanceNormalization",     "LayerNormalization",
@@ -86,7 +87,9 @@ private:
                 m_scalesInside = true;
                 return {};
             }
-            const bool goesOn = (isAmong(kHandsOn, node.op) && use.slot == 0) || takeNumbers(node, use.slot);
+            const bool handsOn = ops::keepsElements(node) || node.op == "Resize" ||
+                                 ops::areElements(node, {Turned, Padded, Quantised, Bounded});
+            const bool goesOn = (handsOn && use.slot == 0) || takeNumbers(node, use.slot);
             next = goesOn && !node.outputs.empty() ? node.outputs.front() : next;
         }
         return next;
@@ -95,20 +98,21 @@ private:
     /// Add, Sub, Mul, Div with constants, and a normalisation by them; false for others.
     bool takeNumbers(const Node& node, std::uint32_t slot)
     {
-        static constexpr std::array<std::string_view, 4> kOps{"Add", "Sub", "Mul", "Div"};
-        if (node.op == "BatchNormalization" && slot == 0) {
+        using enum ops::Elements;
+        const bool isKnown = ops::combinesTwo(node, {Summed, Subtracted, Multiplied, Divided});
+        if (ops::isBatchNormalisation(node) && slot == 0) {
             constexpr std::size_t kMean = 3;
             return takeShift(meanOf(m_model.constantOperand(node, kMean)));
         }
-        const Tensor constant = isAmong(kOps, node.op) ? m_model.constantOperand(node, slot == 0 ? 1 : 0) : Tensor();
+        const Tensor constant = isKnown ? m_model.constantOperand(node, slot == 0 ? 1 : 0) : Tensor();
         if (!constant.isValid() || constant.size() == 0) {
             return false;
         }
         const double size = meanOf(constant);
-        if (node.op == "Add" || node.op == "Sub") {
+        if (ops::areElements(node, {Summed, Subtracted})) {
             return takeShift(size);
         }
-        m_factor *= node.op == "Mul" ? size : 1 / size;
+        m_factor *= ops::areElements(node, {Multiplied}) ? size : 1 / size;
         m_scalesInside = true;
         m_seen = m_factor < kFactorOfBytes ? Seen::Bytes : m_seen;
         return true;
@@ -143,7 +147,7 @@ const Node* normalisationBehind(const Graph& graph, const Node& layer)
 {
     const auto uses = graph.uses(layer.outputs.front());
     const Node* node = uses.size() == 1 ? &graph.node(uses.front().node) : nullptr;
-    return node != nullptr && node->op == "BatchNormalization" && uses.front().slot == 0 ? node : nullptr;
+    return node != nullptr && ops::isBatchNormalisation(*node) && uses.front().slot == 0 ? node : nullptr;
 }
 
 /// The mean of the pixels that a convolution has read, from the running means of its channels: each is about the sum of

@@ -4,6 +4,8 @@
 #include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/quantisedvalue.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +43,8 @@ std::optional<Watched> watchedQuantiser(const ModelFacts& model, const graph::No
 /// The lower bound of a Clip that is an operand; invalid where there is none, or it is computed.
 Tensor lowerBound(const ModelFacts& model, const graph::Node& node)
 {
-    return node.op == "Clip" && node.inputs.size() > 1 ? model.constantOperand(node, 1) : Tensor();
+    return ops::areElements(node, {ops::Elements::Bounded}) && node.inputs.size() > 1 ? model.constantOperand(node, 1)
+                                                                                      : Tensor();
 }
 
 } // namespace
@@ -119,14 +122,14 @@ std::vector<Watched> watchedIn(const ModelFacts& model)
 
 bool isTrainedNormalisation(const graph::Node& node)
 {
-    return node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() >= 5 &&
+    return ops::isBatchNormalisation(node) && node.inputs.size() >= 5 &&
            graph::intAttribute(node, "training_mode", 0) == 0;
 }
 
 bool isRectifier(const graph::Node& node, const Tensor& lower)
 {
     static constexpr std::array<std::string_view, 4> kNames{"Relu", "ThresholdedRelu", "HardSwish", "HardSigmoid"};
-    if (node.op == "Clip" && node.domain.empty()) { // Relu6
+    if (ops::areElements(node, {ops::Elements::Bounded})) { // Relu6
         const bool hasLower = node.inputs.size() > 1 && node.inputs[1].isValid();
         return hasLower ? lower.isValid() && lower.size() == 1 && lower.at(0) == 0
                         : graph::floatAttribute(node, "min", -1) == 0;

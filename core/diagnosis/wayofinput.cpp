@@ -2,10 +2,9 @@
 #include "core/diagnosis/wayofinput.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/elements.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <vector>
 
 namespace retro::diagnosis
@@ -94,11 +93,9 @@ private:
 
     [[nodiscard]] std::optional<Cut> leftOut() const
     {
-        static constexpr std::array<std::string_view, 5> kTaking{"Slice", "Gather", "Split", "GatherElements",
-                                                                 "GatherND"};
         return first([this](NodeId id) -> std::optional<Cut> {
             const graph::Node& node = m_graph.node(id);
-            const bool takes = std::ranges::find(kTaking, std::string_view(node.op)) != kTaking.end();
+            const bool takes = ops::areElements(node, {ops::Elements::Taken, ops::Elements::PickedBy});
             return takes && leavesOut(id) ? std::optional(Cut{CutKind::LeftOut, id, {}}) : std::nullopt;
         });
     }

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <functional>
 #include <map>
@@ -345,59 +346,137 @@ Result<void> addRecalibrated(const LoadedModelPointer& model, const Question& as
     return {};
 }
 
-/// Shares of positive relevance of the first sample of a picture, channels added, in 5 × 5 fields; empty where there is
-/// none.
-std::vector<double> fieldsOf(const Tensor& relevance, const diagnosis::ImageAxes& axes)
+/// Positive relevance of a picture, by pixel: row by row, channels added.
+struct PixelRelevance
 {
-    constexpr std::int64_t kSide = 5;
-    const tensor::Shape& shape = relevance.shape();
-    const tensor::Shape strides = tensor::rowMajorStrides(shape);
-    const std::vector<double> numbers = diagnosis::numbersIn(relevance);
-    std::vector<double> fields(kSide * kSide, 0);
-    double all = 0;
-    for (std::int64_t row = 0; row < shape[axes.row]; ++row) {
-        for (std::int64_t column = 0; column < shape[axes.column]; ++column) {
-            double pixel = 0;
-            for (std::int64_t channel = 0; channel < shape[axes.channel]; ++channel) {
-                pixel += numbers[static_cast<std::size_t>(channel * strides[axes.channel] + row * strides[axes.row] +
-                                                          column * strides[axes.column])];
-            }
-            const std::int64_t field = row * kSide / shape[axes.row] * kSide + column * kSide / shape[axes.column];
-            fields[static_cast<std::size_t>(field)] += std::max(0.0, pixel);
-            all += std::max(0.0, pixel);
-        }
-    }
-    std::ranges::for_each(fields, [all](double& field) { field /= all; });
-    return all > 0 ? fields : std::vector<double>();
-}
+    std::vector<double> pixels;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
 
-/// Where relevance lies in the first pictures, each explained as the question asks.
-Result<void> addFields(const LoadedModelPointer& model, Question question, const std::vector<BatchItem>& items,
-                       std::size_t slot, const std::stop_token& stop, Counted& counted, Population& all)
+    /// Σ of the pixels for which `isIn(row, column)` holds, of all of them; 0 where there is none.
+    template <class F>
+    [[nodiscard]] double share(F&& isIn) const
+    {
+        double in = 0;
+        double all = 0;
+        for (std::int64_t i = 0; i < std::ssize(pixels); ++i) {
+            all += pixels[static_cast<std::size_t>(i)];
+            in += isIn(i / columns, i % columns) ? pixels[static_cast<std::size_t>(i)] : 0;
+        }
+        return all > 0 ? in / all : 0;
+    }
+};
+
+/// Explains pictures of a folder, and says where relevance lies in them.
+class PictureRelevance
 {
-    constexpr std::size_t kMostExplained = 8;
-    for (std::size_t i = 0; i < std::min(items.size(), kMostExplained); ++i) {
-        question.inputs = items[i].sources;
-        RETRO_TRY(ExplainRequest request, resolveWithInputs(question, *model));
+public:
+    PictureRelevance(const LoadedModelPointer& model, const std::vector<BatchItem>& items, std::size_t slot,
+                     const std::stop_token& stop, Counted& counted)
+        : m_model(model), m_card(model->card ? &*model->card : nullptr), m_items(items), m_slot(slot), m_stop(stop),
+          m_counted(counted)
+    {}
+
+    /// Shares of positive relevance of the first pictures in 5 × 5 fields, row by row. Errors: Cancelled.
+    Result<std::vector<std::vector<double>>> fields(const Question& asked)
+    {
+        constexpr std::size_t kMostExplained = 8;
+        constexpr std::int64_t kSide = 5;
+        std::vector<std::vector<double>> all;
+        for (std::size_t i = 0; i < std::min(m_items.size(), kMostExplained); ++i) {
+            RETRO_TRY(const PixelRelevance found, explained({{}, asked}, i));
+            if (std::ranges::max(found.pixels.empty() ? std::vector{0.0} : found.pixels) == 0) {
+                continue;
+            }
+            std::vector<double>& shares = all.emplace_back();
+            for (std::int64_t field = 0; field < kSide * kSide; ++field) {
+                shares.push_back(found.share([&](std::int64_t row, std::int64_t column) {
+                    return row * kSide / found.rows * kSide + column * kSide / found.columns == field;
+                }));
+            }
+        }
+        return all;
+    }
+
+    /// Mean share inside the boxes that the card names for what the first pictures show; −1 where it names none.
+    /// Errors: Cancelled.
+    Result<double> onObject(const OtherWay& way)
+    {
+        constexpr std::size_t kMostExplained = 4;
+        double sum = 0;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < m_items.size() && count < kMostExplained; ++i) {
+            const auto box = boxOf(m_items[i]);
+            if (!box) {
+                continue;
+            }
+            RETRO_TRY(const PixelRelevance found, explained(way, i));
+            sum += found.share([&box](std::int64_t row, std::int64_t column) {
+                const auto& [x, y, width, height] = *box;
+                return column >= x && column < x + width && row >= y && row < y + height;
+            });
+            ++count;
+        }
+        return count > 0 ? sum / static_cast<double>(count) : -1;
+    }
+
+private:
+    [[nodiscard]] std::optional<std::array<int, 4>> boxOf(const BatchItem& item) const
+    {
+        const auto isIt = [&item](const formats::CardPicture& picture) {
+            return std::filesystem::path(picture.file).filename() == item.file.filename();
+        };
+        const auto at = m_card == nullptr ? std::vector<formats::CardPicture>::const_iterator()
+                                          : std::ranges::find_if(m_card->pictures, isIt);
+        return m_card == nullptr || at == m_card->pictures.end() ? std::nullopt : at->objectBox;
+    }
+
+    /// Empty where a picture cannot be explained: the pass of the first input says what is wrong.
+    Result<PixelRelevance> explained(const OtherWay& way, std::size_t i)
+    {
+        Question question = way.question;
+        question.inputs = m_items[i].sources;
+        RETRO_TRY(ExplainRequest request, resolveWithInputs(question, *m_model));
+        if (way.change) {
+            way.change(request.inputs);
+        }
         request.record = request.keepValues = false;
         request.inputsOnly = true;
-        const auto explained = explain(*model, request, stop);
-        if (!explained.ok() && explained.error().code == base::ErrorCode::Cancelled) {
-            return explained.error();
+        const auto result = explain(*m_model, request, m_stop);
+        if (!result.ok() && result.error().code == base::ErrorCode::Cancelled) {
+            return result.error();
         }
-        counted.next();
-        const Tensor relevance = explained.ok() ? explained->relevance[explained->model->graph().inputs()[slot].index()]
-                                                : Tensor(); // the pass of the first input says what is wrong
-        const auto axes = relevance.isValid()
-                              ? diagnosis::imageAxesOf(relevance.shape(), model->card ? &*model->card : nullptr)
-                              : std::nullopt;
-        std::vector<double> fields = axes ? fieldsOf(relevance, *axes) : std::vector<double>();
-        if (!fields.empty()) {
-            all.fields.push_back(std::move(fields));
-        }
+        m_counted.next();
+        const Tensor relevance =
+            result.ok() ? result->relevance[result->model->graph().inputs()[m_slot].index()] : Tensor();
+        const auto axes = relevance.isValid() ? diagnosis::imageAxesOf(relevance.shape(), m_card) : std::nullopt;
+        return axes ? positive(relevance, *axes) : PixelRelevance();
     }
-    return {};
-}
+
+    static PixelRelevance positive(const Tensor& relevance, const diagnosis::ImageAxes& axes)
+    {
+        const tensor::Shape& shape = relevance.shape();
+        const tensor::Shape strides = tensor::rowMajorStrides(shape);
+        const std::vector<double> numbers = diagnosis::numbersIn(relevance);
+        PixelRelevance found{{}, shape[axes.row], shape[axes.column]};
+        for (std::int64_t i = 0; i < found.rows * found.columns; ++i) {
+            const std::int64_t at = i / found.columns * strides[axes.row] + i % found.columns * strides[axes.column];
+            double pixel = 0;
+            for (std::int64_t channel = 0; channel < shape[axes.channel]; ++channel) {
+                pixel += numbers[static_cast<std::size_t>(at + channel * strides[axes.channel])];
+            }
+            found.pixels.push_back(std::max(0.0, pixel));
+        }
+        return found;
+    }
+
+    const LoadedModelPointer& m_model;
+    const formats::ModelCard* m_card;
+    const std::vector<BatchItem>& m_items;
+    std::size_t m_slot; // of the picture, among the graph's inputs
+    const std::stop_token& m_stop;
+    Counted& m_counted;
+};
 
 /// Where a model may want other inputs, as its answers say without labels: then it is asked for the moved ones, too.
 bool isWorthMoving(const Answers& answers, const Answers& given)
@@ -482,6 +561,7 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer&
             all->otherwise.push_back(std::move(output));
         }
     }
+    PictureRelevance relevance(model, items, pictures.empty() ? 0 : pictures.front(), stop, counted);
     for (const OtherWay& way : ways) {
         auto made = scores.answersOf(way.question, few, way.change);
         if (!made.ok() && (!way.change || made.error().code == base::ErrorCode::Cancelled)) {
@@ -493,13 +573,17 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer&
             answers.option = way.options;
             if (move && all->truth.empty() && isWorthMoving(answers, all->asGiven)) {
                 RETRO_CHECK(addMoved(way, move, scores, answers));
+                if (!way.change && way.question.frame == asked.frame) { // else the box lies elsewhere
+                    RETRO_TRY(answers.onObject, relevance.onObject(way));
+                    RETRO_TRY(all->asGiven.onObject, relevance.onObject({{}, asked}));
+                }
             }
             all->otherwise.push_back(std::move(answers));
         }
     }
     RETRO_CHECK(watch(model, asked, items, few, stop, counted, *all));
     if (!pictures.empty()) {
-        RETRO_CHECK(addFields(model, asked, items, pictures.front(), stop, counted, *all));
+        RETRO_TRY(all->fields, relevance.fields(asked));
     }
     RETRO_CHECK(addRecalibrated(model, asked, items, stop, counted, *all));
     return std::shared_ptr<const Population>(std::move(all));

@@ -2,13 +2,13 @@
 #include "core/execute/tokenplaces.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/ops/lookup.h"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <ranges>
-#include <string_view>
 
 namespace retro::execute
 {
@@ -23,16 +23,7 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-/// Functions of numbers, element by element.
-constexpr std::array<std::string_view, 29> kOfElements{
-    "Abs",  "Add", "And",   "BitShift", "BitwiseAnd", "BitwiseNot",     "BitwiseOr", "BitwiseXor",  "Cast", "CastLike",
-    "Clip", "Div", "Equal", "Floor",    "Greater",    "GreaterOrEqual", "Less",      "LessOrEqual", "Max",  "Min",
-    "Mod",  "Mul", "Neg",   "Not",      "Or",         "Round",          "Sign",      "Sub",         "Xor"};
-
-bool isOfElements(const Node& node)
-{
-    return node.domain.empty() && (node.op == "Where" || std::ranges::find(kOfElements, node.op) != kOfElements.end());
-}
+using ops::Elements;
 
 /// Numbers below this pass through a type without a change.
 std::int64_t baseOf(DType type)
@@ -111,7 +102,7 @@ std::optional<TokenFinder::Traced> TokenFinder::traceResult(ValueId value)
     const Node& node = m_graph.node(id);
     const ops::BoundOperator* const op = m_operators[id.index()].get(); // of whole numbers its structure says nothing
     std::optional<Traced> traced;
-    if (isOfElements(node)) {
+    if (ops::isElementByElement(node) && !ops::areElements(node, {Elements::Quantised})) {
         traced = computed(value, node);
     } else if (const auto* lookup = dynamic_cast<const ops::Lookup*>(op); lookup != nullptr && lookup->isEmbedding()) {
         traced = lookedUp(value, node);
@@ -172,10 +163,11 @@ ElementMap TokenFinder::spread(const ElementMap& places, const Shape& from, cons
 /// Each element of the result is of the token that its operands are of.
 std::optional<TokenFinder::Traced> TokenFinder::computed(ValueId value, const Node& node)
 {
-    const bool isCast = node.op == "Cast" || node.op == "CastLike";
-    const bool isChoice = node.op == "Where"; // of two; what chooses counts where neither has a token
+    const bool isKept = ops::areElements(node, {Elements::Kept, Elements::Converted});
+    const bool isChoice =
+        ops::areElements(node, {Elements::Chosen}); // of two; what chooses counts where neither has a token
     std::size_t first = isChoice ? 1 : 0;
-    auto operands = traceOperands(node, first, isCast ? 1 : node.inputs.size());
+    auto operands = traceOperands(node, first, isKept ? 1 : node.inputs.size());
     const auto hasInput = [](const Traced& one) { return one.input.isValid(); };
     if (isChoice && operands && std::ranges::none_of(*operands, hasInput)) {
         first = 0;
@@ -238,7 +230,7 @@ Tensor TokenFinder::movedDigits(const Node& node, std::size_t output,
         if (slot < digits.size()) {
             operands.push_back(
                 Tensor::of<std::int64_t>(type.shape, std::span<const std::int64_t>(digits[slot])).to(type.dtype));
-        } else if (node.op == "Pad" && slot == kFill) {
+        } else if (slot == kFill && ops::areElements(node, {Elements::Padded})) {
             operands.push_back(Tensor::zeros(type.dtype, type.shape));
         } else {
             operands.push_back(m_constants[operand.index()]);
@@ -250,7 +242,7 @@ Tensor TokenFinder::movedDigits(const Node& node, std::size_t output,
 /// Elements are of the tokens that they were before; the operator itself moves their numbers.
 std::optional<TokenFinder::Traced> TokenFinder::moved(ValueId value, const Node& node)
 {
-    const std::size_t data = node.op == "Concat" ? node.inputs.size() : 1;
+    const std::size_t data = ops::dataOperands(node);
     const auto operands = traceOperands(node, 0, data);
     const ops::BoundOperator* const op = m_operators[m_graph.nodeOf(value).index()].get();
     const bool movesAll = dynamic_cast<const ops::TokenMap*>(op) != nullptr; // and reads operand 0 alone

@@ -20,6 +20,7 @@
 #include "core/formats/opsetlimit.h"
 #include "core/graph/dimensions.h"
 #include "core/graph/graphbuilder.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -367,7 +368,7 @@ private:
         node.inputs = operands(proto.input());
         node.outputs = operands(proto.output());
         RETRO_CHECK(addNestedGraphs(proto, node));
-        if (node.op == "Transpose") {
+        if (ops::areElements(node, {ops::Elements::Turned})) {
             countFromFront(node);
         }
         return node;

@@ -4,13 +4,13 @@
 #include "core/base/mappedfile.h"
 #include "core/formats/onnxexternal.h"
 #include "core/formats/onnxschema.pb.h"
+#include "core/ops/numbertypes.h"
 #include "core/tensor/checkedshape.h"
 #include "core/tensor/narrow.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -26,34 +26,6 @@ using tensor::TensorBuffer;
 
 namespace
 {
-
-constexpr std::array<std::pair<TensorProto::DataType, DType>, tensor::kDTypeCount> kTypes{{
-    {TensorProto::FLOAT, DType::Float32},
-    {TensorProto::DOUBLE, DType::Float64},
-    {TensorProto::FLOAT16, DType::Float16},
-    {TensorProto::BFLOAT16, DType::BFloat16},
-    {TensorProto::INT8, DType::Int8},
-    {TensorProto::UINT8, DType::UInt8},
-    {TensorProto::INT16, DType::Int16},
-    {TensorProto::UINT16, DType::UInt16},
-    {TensorProto::INT32, DType::Int32},
-    {TensorProto::UINT32, DType::UInt32},
-    {TensorProto::INT64, DType::Int64},
-    {TensorProto::UINT64, DType::UInt64},
-    {TensorProto::BOOL, DType::Bool},
-    {TensorProto::FLOAT8E4M3FN, DType::Float8E4M3FN},
-    {TensorProto::FLOAT8E4M3FNUZ, DType::Float8E4M3FNUZ},
-    {TensorProto::FLOAT8E5M2, DType::Float8E5M2},
-    {TensorProto::FLOAT8E5M2FNUZ, DType::Float8E5M2FNUZ},
-    {TensorProto::FLOAT8E8M0, DType::Float8E8M0},
-    {TensorProto::FLOAT6E2M3, DType::Float6E2M3},
-    {TensorProto::FLOAT6E3M2, DType::Float6E3M2},
-    {TensorProto::FLOAT4E2M1, DType::Float4E2M1},
-    {TensorProto::INT4, DType::Int4},
-    {TensorProto::UINT4, DType::UInt4},
-    {TensorProto::INT2, DType::Int2},
-    {TensorProto::UINT2, DType::UInt2},
-}};
 
 /// Copies one of the typed lists into elements of type `To`. Every number must fit.
 template <class To, class List>
@@ -284,10 +256,8 @@ Result<Tensor> readExternal(const TensorProto& proto, const std::filesystem::pat
 
 Result<DType> dtypeOfOnnx(int dataType)
 {
-    for (const auto& [onnx, dtype] : kTypes) {
-        if (onnx == dataType) {
-            return dtype;
-        }
+    if (const auto known = ops::dtypeOfOnnx(dataType)) {
+        return *known;
     }
     if (dataType == TensorProto::UNDEFINED) {
         return inputError("the element type is not stated");
@@ -298,12 +268,6 @@ Result<DType> dtypeOfOnnx(int dataType)
                                       TensorProto::DataType_Name(static_cast<TensorProto::DataType>(dataType))));
     }
     return inputError(fmt::format("the element type {} is not one that ONNX defines", dataType));
-}
-
-int onnxOfDtype(DType dtype)
-{
-    const auto* at = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& pair) { return pair.second == dtype; });
-    return at->first;
 }
 
 Result<TensorOutline> outlineOf(const TensorProto& proto)
@@ -345,7 +309,7 @@ Result<Tensor> fromRawData(const TensorProto& proto, std::uint64_t bytes, const 
 void toTensorProto(const Tensor& tensor, TensorProto& proto)
 {
     const Tensor plain = tensor.contiguous();
-    proto.set_data_type(onnxOfDtype(plain.dtype()));
+    proto.set_data_type(static_cast<int>(ops::onnxOf(plain.dtype())));
     proto.mutable_dims()->Add(plain.shape().begin(), plain.shape().end());
     if (tensor::isNarrow(plain.dtype())) {
         const auto count = static_cast<std::size_t>(plain.size());

@@ -24,8 +24,6 @@ inline constexpr std::uint64_t kMaxOnnxTensorBytes = 8ULL << 30;
 
 /// Our element type for a number of TensorProto.DataType. Errors (Input) name the type that is not read.
 [[nodiscard]] base::Result<tensor::DType> dtypeOfOnnx(int dataType);
-/// The number of TensorProto.DataType for our element type.
-[[nodiscard]] int onnxOfDtype(tensor::DType dtype);
 
 /// The tensor of a message. External data is looked for in `folder` and nowhere else. Errors (Input) name the field;
 /// the caller adds file and tensor.

@@ -4,6 +4,7 @@
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
+#include "core/ops/numbertypes.h"
 
 #include <fmt/format.h>
 
@@ -90,7 +91,7 @@ void writeType(const graph::Value& value, ValueInfoProto& info)
 {
     info.set_name(value.name);
     TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(onnxOfDtype(value.dtype));
+    type.set_elem_type(static_cast<int>(ops::onnxOf(value.dtype)));
     if (!value.shape) {
         return;
     }

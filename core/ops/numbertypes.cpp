@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/numbertypes.h"
 
+#include "core/ops/elements.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,17 +22,39 @@ using tensor::DType;
 namespace
 {
 
-struct FloatingNumber
+/// ONNX's numbers of element types (TensorProto.DataType), and their names, as operator sets before 6 write them.
+struct TypeNumber
 {
     std::int64_t number;
-    std::string_view name; ///< as operator sets before 6 write it
+    std::string_view name;
     DType type;
 };
-constexpr std::array kFloating{
-    FloatingNumber{1, "FLOAT", DType::Float32},
-    FloatingNumber{10, "FLOAT16", DType::Float16},
-    FloatingNumber{11, "DOUBLE", DType::Float64},
-    FloatingNumber{16, "BFLOAT16", DType::BFloat16},
+constexpr std::array kTypes{
+    TypeNumber{1, "FLOAT", DType::Float32},
+    TypeNumber{2, "UINT8", DType::UInt8},
+    TypeNumber{3, "INT8", DType::Int8},
+    TypeNumber{4, "UINT16", DType::UInt16},
+    TypeNumber{5, "INT16", DType::Int16},
+    TypeNumber{6, "INT32", DType::Int32},
+    TypeNumber{7, "INT64", DType::Int64},
+    TypeNumber{9, "BOOL", DType::Bool},
+    TypeNumber{10, "FLOAT16", DType::Float16},
+    TypeNumber{11, "DOUBLE", DType::Float64},
+    TypeNumber{12, "UINT32", DType::UInt32},
+    TypeNumber{13, "UINT64", DType::UInt64},
+    TypeNumber{16, "BFLOAT16", DType::BFloat16},
+    TypeNumber{17, "FLOAT8E4M3FN", DType::Float8E4M3FN},
+    TypeNumber{18, "FLOAT8E4M3FNUZ", DType::Float8E4M3FNUZ},
+    TypeNumber{19, "FLOAT8E5M2", DType::Float8E5M2},
+    TypeNumber{20, "FLOAT8E5M2FNUZ", DType::Float8E5M2FNUZ},
+    TypeNumber{21, "UINT4", DType::UInt4},
+    TypeNumber{22, "INT4", DType::Int4},
+    TypeNumber{23, "FLOAT4E2M1", DType::Float4E2M1},
+    TypeNumber{24, "FLOAT8E8M0", DType::Float8E8M0},
+    TypeNumber{25, "UINT2", DType::UInt2},
+    TypeNumber{26, "INT2", DType::Int2},
+    TypeNumber{27, "FLOAT6E2M3", DType::Float6E2M3},
+    TypeNumber{28, "FLOAT6E3M2", DType::Float6E3M2},
 };
 
 /// Outputs whose type is not that of the floating operands.
@@ -105,17 +129,6 @@ constexpr std::array kRules{
     always(kMl, "TreeEnsembleClassifier", DType::Float32),
     always(kMl, "TreeEnsembleRegressor", DType::Float32),
     // Results that are never floating, so that no reader takes them for such.
-    always("", "And", DType::Bool),
-    always("", "Equal", DType::Bool),
-    always("", "Greater", DType::Bool),
-    always("", "GreaterOrEqual", DType::Bool),
-    always("", "IsInf", DType::Bool),
-    always("", "IsNaN", DType::Bool),
-    always("", "Less", DType::Bool),
-    always("", "LessOrEqual", DType::Bool),
-    always("", "Not", DType::Bool),
-    always("", "Or", DType::Bool),
-    always("", "Xor", DType::Bool),
     always("", "ArgMax", DType::Int64),
     always("", "ArgMin", DType::Int64),
     always("", "MaxPool", DType::Int64, 1, 1),
@@ -160,12 +173,10 @@ std::optional<DType> namedType(const Node& node, std::string_view attribute)
     if (number != nullptr && *number == 0) {
         return std::nullopt;
     }
-    for (const FloatingNumber& known : kFloating) {
-        if ((number != nullptr && *number == known.number) || (name != nullptr && *name == known.name)) {
-            return known.type;
-        }
-    }
-    return DType::Int64; // some type that is not floating
+    const std::optional<DType> known = number != nullptr ? dtypeOfOnnx(*number)
+                                       : name != nullptr ? dtypeOfOnnx(*name)
+                                                         : std::nullopt;
+    return known && tensor::isFloating(*known) ? known : DType::Int64; // some type that is not floating
 }
 
 /// The standard has one floating type per operator, but for those above. What stores its weights narrower than the
@@ -185,7 +196,7 @@ DType resultType(const Node& node, std::size_t output, std::span<const DType> op
 {
     const TypeRule* rule = ruleOf(node, output);
     if (rule == nullptr) {
-        return widestFloating(operands);
+        return elementsOf(node) == Elements::Compared ? DType::Bool : widestFloating(operands);
     }
     switch (rule->from) {
     case TypeRule::From::Operand:
@@ -320,16 +331,18 @@ std::vector<DType> numberTypes(const Graph& graph) { return typesIn(graph, decla
 
 bool computesInFloat64(const Graph& graph) { return hasFloat64(graph, declaredInputs(graph)); }
 
-DType floatingOfOnnx(std::int64_t number)
+std::optional<DType> dtypeOfOnnx(std::int64_t number)
 {
-    const auto* at = std::ranges::find(kFloating, number, &FloatingNumber::number);
-    return at == kFloating.end() ? DType::Float32 : at->type;
+    const auto* at = std::ranges::find(kTypes, number, &TypeNumber::number);
+    return at == kTypes.end() ? std::nullopt : std::optional(at->type);
 }
 
-std::int64_t onnxOfFloating(DType type)
+std::optional<DType> dtypeOfOnnx(std::string_view name)
 {
-    const auto* at = std::ranges::find(kFloating, type, &FloatingNumber::type);
-    return at == kFloating.end() ? kFloating.front().number : at->number;
+    const auto* at = std::ranges::find(kTypes, name, &TypeNumber::name);
+    return at == kTypes.end() ? std::nullopt : std::optional(at->type);
 }
+
+std::int64_t onnxOf(DType type) { return std::ranges::find(kTypes, type, &TypeNumber::type)->number; }
 
 } // namespace retro::ops

@@ -4,7 +4,9 @@
 #include "core/graph/graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace retro::ops
@@ -23,9 +25,10 @@ namespace retro::ops
 /// outputs do not count: what is computed with them does.
 [[nodiscard]] bool computesInFloat64(const graph::Graph& graph);
 
-/// The floating type that a number of ONNX's TensorProto.DataType stands for; float32 for any other number.
-[[nodiscard]] tensor::DType floatingOfOnnx(std::int64_t number);
-/// ONNX's number of a floating type that is computed with.
-[[nodiscard]] std::int64_t onnxOfFloating(tensor::DType type);
+/// The element type that ONNX's number (TensorProto.DataType) or name stands for; nothing where tensors have none such.
+[[nodiscard]] std::optional<tensor::DType> dtypeOfOnnx(std::int64_t number);
+[[nodiscard]] std::optional<tensor::DType> dtypeOfOnnx(std::string_view name);
+/// ONNX's number of an element type.
+[[nodiscard]] std::int64_t onnxOf(tensor::DType type);
 
 } // namespace retro::ops

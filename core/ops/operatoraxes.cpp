@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/operatoraxes.h"
 
+#include "core/ops/elements.h"
+
 #include <algorithm>
 #include <array>
 
@@ -29,9 +31,8 @@ constexpr OperatorAxes kNormalisation{.channels = kLastAxis, .classes = kLastAxi
 constexpr OperatorAxes kRecurrent{.channels = kLastAxis, .hasTimeAndSample = true};
 constexpr OperatorAxes kKept{.keepsAll = true, .keepsClasses = true};
 constexpr OperatorAxes kAxesKept{.keepsAll = true};
-constexpr OperatorAxes kClassesKept{.keepsClasses = true};
 
-/// One line per operator.
+/// A line for each operator whose elements alone (elementsOf) do not say it.
 constexpr std::array kAxes{
     NamedAxes{"Conv", kFirst},
     NamedAxes{"ConvTranspose", kFirst},
@@ -60,54 +61,22 @@ constexpr std::array kAxes{
     NamedAxes{"MatMulNBits", kLast},
     NamedAxes{"MatMul", OperatorAxes{.classes = kLastAxis,
                                      .keepsAllButLast = true}}, // its channels depend on which operand is a weight
-    NamedAxes{"Identity", kKept},
-    NamedAxes{"Cast", kKept},
-    NamedAxes{"Dropout", kKept},
-    NamedAxes{"Relu", kKept},
-    NamedAxes{"LeakyRelu", kKept},
-    NamedAxes{"PRelu", kKept},
-    NamedAxes{"Sigmoid", kKept},
-    NamedAxes{"Tanh", kKept},
-    NamedAxes{"Clip", kKept},
-    NamedAxes{"Neg", kKept},
-    NamedAxes{"Abs", kKept},
-    NamedAxes{"Sqrt", kKept},
-    NamedAxes{"Exp", kKept},
-    NamedAxes{"Log", kKept},
-    NamedAxes{"Pow", kKept},
-    NamedAxes{"Add", kKept},
-    NamedAxes{"Sub", kKept},
-    NamedAxes{"Mul", kKept},
-    NamedAxes{"Div", kKept},
-    NamedAxes{"Pad", kAxesKept},
-    NamedAxes{"Slice", kAxesKept},
-    NamedAxes{"Elu", kKept},
-    NamedAxes{"Selu", kAxesKept},
-    NamedAxes{"Gelu", kKept},
-    NamedAxes{"HardSwish", kAxesKept},
     NamedAxes{"Resize", OperatorAxes{.classes = kAxis1, .keepsAll = true}},
-    NamedAxes{"Concat", kAxesKept},
-    NamedAxes{"QuantizeLinear", kAxesKept},
-    NamedAxes{"DequantizeLinear", kKept},
-    NamedAxes{"Quant", kKept},
-    NamedAxes{"IntQuant", kKept},
-    NamedAxes{"BipolarQuant", kKept},
-    NamedAxes{"Trunc", kKept},
-    NamedAxes{"Checkpoint", kAxesKept},
     NamedAxes{"Upsample", kFirstOfResult},
     NamedAxes{"DepthToSpace", kFirstOfResult},
     NamedAxes{"Gemm", kLastOfResult},
-    NamedAxes{"HardSigmoid", kClassesKept},
-    NamedAxes{"Where", kClassesKept},
-    NamedAxes{"Softplus", kClassesKept},
 };
 
 } // namespace
 
-OperatorAxes operatorAxes(std::string_view op)
+OperatorAxes operatorAxes(const graph::Node& node)
 {
-    const auto* found = std::ranges::find(kAxes, op, &NamedAxes::op);
-    return found == kAxes.end() ? OperatorAxes() : found->axes;
+    using enum Elements;
+    const auto* found = std::ranges::find(kAxes, std::string_view(node.op), &NamedAxes::op);
+    if (found != kAxes.end()) {
+        return found->axes;
+    }
+    return isElementByElement(node) ? kKept : areElements(node, {Padded, Taken, Joined}) ? kAxesKept : OperatorAxes();
 }
 
 } // namespace retro::ops

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string_view>
+#include "core/graph/graph.h"
 
-/// What operators do to the axes of their first operand, by name. Where nothing is said of an operator, its axes are
+/// What operators do to the axes of their first operand. Where nothing is said of an operator, its axes are
 /// taken to lose their meaning behind it.
 namespace retro::ops
 {
@@ -26,7 +24,7 @@ struct OperatorAxes
     bool hasTimeAndSample = false;     ///< recurrent: time and samples are its first two axes, as its `layout` says
 };
 
-/// Of an operator of that name.
-[[nodiscard]] OperatorAxes operatorAxes(std::string_view op);
+/// Of the operator of a node.
+[[nodiscard]] OperatorAxes operatorAxes(const graph::Node& node);
 
 } // namespace retro::ops

@@ -46,14 +46,20 @@ std::int64_t lastOpset(const OperatorDeclaration& d)
     return d.domain.empty() ? kNewestOpset : d.sinceOpset;
 }
 
+/// Those of one operator, by opset.
+std::span<const OperatorDeclaration> declarationsOf(std::string_view domain, std::string_view op)
+{
+    const auto key = [](const OperatorDeclaration& d) { return std::tuple(d.domain, d.op); };
+    const auto found = std::ranges::equal_range(declarations(), std::tuple(canonical(domain), op), {}, key);
+    return {found.begin(), found.end()};
+}
+
 /// The opsets at which an operator is known, for messages; empty when it is not known at all.
 std::string knownOpsets(std::string_view domain, std::string_view op)
 {
     std::string text;
-    for (const OperatorDeclaration& d : declarations()) {
-        if (d.domain == domain && d.op == op) {
-            text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", d.sinceOpset, lastOpset(d));
-        }
+    for (const OperatorDeclaration& d : declarationsOf(domain, op)) {
+        text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", d.sinceOpset, lastOpset(d));
     }
     return text;
 }
@@ -85,17 +91,31 @@ std::span<const OperatorDeclaration> declarations()
 
 const OperatorDeclaration* find(std::string_view domain, std::string_view op, std::int64_t opset)
 {
-    const auto all = declarations();
-    const auto key = std::tuple(canonical(domain), op);
-    auto at = std::lower_bound(all.begin(), all.end(), key, [](const OperatorDeclaration& d, const auto& wanted) {
-        return std::tuple(d.domain, d.op) < wanted;
-    });
-    for (; at != all.end() && std::tuple(at->domain, at->op) == key; ++at) {
-        if (at->sinceOpset <= opset && opset <= lastOpset(*at)) {
-            return &*at;
+    for (const OperatorDeclaration& one : declarationsOf(domain, op)) {
+        if (one.sinceOpset <= opset && opset <= lastOpset(one)) {
+            return &one;
         }
     }
     return nullptr;
+}
+
+bool readsShapeAlone(const graph::Node& node)
+{
+    return node.domain.empty() && (node.op == "Shape" || node.op == "Size");
+}
+
+Elements elementsOf(std::string_view domain, std::string_view op)
+{
+    const auto known = declarationsOf(domain, op);
+    if (known.empty() || known.front().elements != Elements::Mixed) {
+        return known.empty() ? Elements::Mixed : known.front().elements;
+    }
+    const std::string_view structure = known.front().structure;
+    return structure.starts_with("element-wise") ? Elements::Function
+           : structure.starts_with("sum of")     ? Elements::Summed
+           : structure.starts_with("product")    ? Elements::Multiplied
+           : structure.starts_with("quotient")   ? Elements::Divided
+                                                 : Elements::Mixed;
 }
 
 namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/boundoperator.h"
+#include "core/ops/elements.h"
 
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ struct OperatorDeclaration
     std::string_view structure;  ///< for `ops`: which structure(s) it can take
     bool gradient = true;        ///< relevance and gradient pass through
     BindFunction bind = nullptr;
-    bool takesNarrow = false; ///< operands may be of narrow types (tensor::isNarrow)
+    bool takesNarrow = false;            ///< operands may be of narrow types (tensor::isNarrow)
+    Elements elements = Elements::Mixed; ///< that of a structure which says it may be left out
 };
 
 /// Newest ai.onnx operator set that is known here.

@@ -2,6 +2,7 @@
 #include "core/ops/scoretail.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -50,12 +51,15 @@ constexpr std::array kRising{RisingFunction{"Sigmoid", [](double x) { return 1 /
                              RisingFunction{"Sqrt", [](double x) { return std::sqrt(x); }, true}};
 
 /// What hands its first operand on, but for its type, for rounding and for bounds: in its order, or elsewhere.
-constexpr std::array<std::string_view, 20> kInOrder{
-    "Cast",    "CastLike", "Ceil",     "Clip",     "Expand", "DequantizeLinear", "Dropout", "FakeQuantize",
-    "Flatten", "Floor",    "Identity", "IntQuant", "Quant",  "QuantizeLinear",   "Relu",    "Reshape",
-    "Round",   "Squeeze",  "Trunc",    "Unsqueeze"};
-constexpr std::array<std::string_view, 7> kElsewhere{"Gather", "GatherElements", "GatherND", "Slice",
-                                                     "Split",  "TopK",           "Transpose"};
+bool isInOrder(const Node& node)
+{
+    return keepsElements(node) || areElements(node, {Elements::Rounded, Elements::Quantised, Elements::Bounded}) ||
+           node.op == "Expand" || node.op == "Relu";
+}
+bool isElsewhere(const Node& node)
+{
+    return areElements(node, {Elements::PickedBy, Elements::Taken, Elements::Turned}) || node.op == "TopK";
+}
 
 bool isAmong(std::span<const std::string_view> names, std::string_view name)
 {
@@ -155,7 +159,7 @@ Shares sharesOf(const Graph& graph, const Node& node)
         return {node.inputs[0], graph::attributeOr<std::int64_t>(node, "p", 2) == 1};
     }
     const Node* sum = node.op == "Div" ? nodeOf(graph, node.inputs[1]) : nullptr;
-    while (sum != nullptr && hasItsOperands(*sum) && (isAmong(kInOrder, sum->op) || isAmong(kOfTwo, sum->op))) {
+    while (sum != nullptr && hasItsOperands(*sum) && (isInOrder(*sum) || isAmong(kOfTwo, sum->op))) {
         const bool isSecond = isConstant(graph, sum->inputs[0]); // a bound, or a small number that is added
         sum = sum->inputs.size() < 2 || isSecond || isConstant(graph, sum->inputs[1]) || !isAmong(kOfTwo, sum->op)
                   ? nodeOf(graph, sum->inputs[isSecond ? 1 : 0])
@@ -252,8 +256,7 @@ int signOf(const Graph& graph, ValueId value)
         const bool isFactor = node->op == "Mul" || node->op == "Div";
         const std::optional<Numbers> factors =
             isFactor && !isOfLogarithm ? numbersOf(graph, node->inputs[1]) : std::nullopt;
-        const bool goesOn = isAmong(kInOrder, node->op) || isAmong(kElsewhere, node->op) ||
-                            (factors && factors->areFactors()) ||
+        const bool goesOn = isInOrder(*node) || isElsewhere(*node) || (factors && factors->areFactors()) ||
                             (!isOfLogarithm && (node->op == "Neg" || node->op == "Log" || node->op == "Reciprocal"));
         if (!goesOn) {
             return 0;
@@ -287,12 +290,12 @@ private:
         if (!hasItsOperands(node) || !node.inputs.front().isValid()) {
             return false;
         }
-        if (isAmong(kInOrder, node.op) || isAmong(kElsewhere, node.op) || reducesNothing(m_graph, node, m_value)) {
+        if (isInOrder(node) || isElsewhere(node) || reducesNothing(m_graph, node, m_value)) {
             const auto* order = graph::attributeOf<std::vector<std::int64_t>>(node, "perm");
             const bool turns =
                 node.op == "Transpose" && order != nullptr && *order == std::vector<std::int64_t>{0, 2, 1};
             m_isTurned = m_isTurned != turns;
-            m_keepsOrder = m_keepsOrder && (turns || !isAmong(kElsewhere, node.op));
+            m_keepsOrder = m_keepsOrder && (turns || !isElsewhere(node));
             m_value = node.inputs.front();
             return true;
         }

@@ -2,9 +2,10 @@
 #include "core/rewrite/affinechain.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -59,7 +60,7 @@ std::vector<std::string> AffineChain::namesIn(const Draft& draft) const
 bool AffineChain::isOfNorms(const Draft& draft) const
 {
     return std::ranges::all_of(
-        steps, [&](const Step& step) { return !step.affine || draft.node(step.node).op == "BatchNormalization"; });
+        steps, [&](const Step& step) { return !step.affine || ops::isBatchNormalisation(draft.node(step.node)); });
 }
 
 std::vector<double> AffineChain::factor() const
@@ -90,10 +91,12 @@ std::vector<double> AffineChain::applied(std::vector<double> values) const
 namespace
 {
 
+using enum ops::Elements;
+
 /// The operand of a Mul, Add, Sub, Div or Sum of two whose other operand is a constant; that of Div is the divisor.
 std::optional<std::size_t> operandBesideConstant(const Draft& draft, const Node& node)
 {
-    for (std::size_t slot = 0; slot < (node.op == "Div" ? 1U : 2U); ++slot) {
+    for (std::size_t slot = 0; slot < (ops::areElements(node, {Divided}) ? 1U : 2U); ++slot) {
         const ValueId operand = node.inputs[slot];
         if (operand.isValid() && !draft.isConstant(operand) && isFloatingConstant(draft, node, 1 - slot)) {
             return slot;
@@ -105,15 +108,14 @@ std::optional<std::size_t> operandBesideConstant(const Draft& draft, const Node&
 /// The operand that a node scales and shifts by constants, as far as its operator says: not yet whether by channel.
 std::optional<std::size_t> scaledOperand(const Draft& draft, const Node& node)
 {
-    constexpr std::array<std::string_view, 5> kByConstant{"Add", "Div", "Mul", "Sub", "Sum"};
     if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) {
         return std::nullopt;
     }
-    if (node.op == "BatchNormalization" || node.op == "Neg") {
+    if (ops::isBatchNormalisation(node) || ops::areElements(node, {Negated})) {
         return node.inputs[0].isValid() ? std::optional<std::size_t>(0) : std::nullopt;
     }
-    const bool isKnown = std::ranges::find(kByConstant, node.op) != kByConstant.end() && node.inputs.size() == 2;
-    return isKnown ? operandBesideConstant(draft, node) : std::nullopt;
+    return ops::combinesTwo(node, {Summed, Subtracted, Multiplied, Divided}) ? operandBesideConstant(draft, node)
+                                                                             : std::nullopt;
 }
 
 /// What the operator does with one constant number per channel.
@@ -121,12 +123,12 @@ Affine affineBy(const Node& node, bool isConstantFirst, std::vector<double> numb
 {
     const std::size_t count = numbers.size();
     Affine affine{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0), std::vector<double>(count, 0.0)};
-    if (node.op == "Mul" || node.op == "Div") {
+    if (ops::areElements(node, {Multiplied, Divided})) {
         affine.factor = std::move(numbers);
-        if (node.op == "Div") {
+        if (ops::areElements(node, {Divided})) {
             std::ranges::transform(affine.factor, affine.factor.begin(), [](double f) { return 1 / f; });
         }
-    } else if (node.op == "Add" || node.op == "Sum") {
+    } else if (ops::areElements(node, {Summed})) {
         affine.beta = std::move(numbers);
     } else { // Sub: x − k, or k − x = −(x − k)
         affine.mean = std::move(numbers);
@@ -179,10 +181,10 @@ private:
         if (!slot) {
             return std::nullopt;
         }
-        if (node.op == "BatchNormalization") {
+        if (ops::isBatchNormalisation(node)) {
             return normAt(node, value);
         }
-        if (node.op == "Neg") {
+        if (ops::areElements(node, {Negated})) {
             return Affine{std::vector<double>(m_channels, -1.0), std::vector<double>(m_channels, 0.0),
                           std::vector<double>(m_channels, 0.0)};
         }

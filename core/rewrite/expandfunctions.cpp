@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/layerkind.h"
 #include "core/ops/registry.h"
 #include "core/rewrite/body/functionbody.h"
 #include "core/rewrite/passes.h"
@@ -132,7 +133,7 @@ private:
     void splitLinear(NodeId id, RewriteStep& step)
     {
         const Node layer = m_draft.node(id);
-        if (layer.domain != "retrograde" || layer.op != "MatMul" || layer.inputs.size() != 3) {
+        if (!ops::isLinearLayer(layer) || layer.inputs.size() != 3) {
             return;
         }
         Node product = layer;

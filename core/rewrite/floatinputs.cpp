@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures and observations that enter as whole numbers become inputs of floats, which carry relevance.
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/numbertypes.h"
 #include "core/rewrite/passes.h"
 
@@ -26,10 +28,7 @@ using tensor::Tensor;
 namespace
 {
 
-/// What moves or repeats elements of operand 0, whatever they are.
-constexpr std::array<std::string_view, 15> kMovers{"Concat",   "DepthToSpace", "Expand",    "Flatten", "Gather",
-                                                   "Identity", "Pad",          "Reshape",   "Slice",   "SpaceToDepth",
-                                                   "Split",    "Squeeze",      "Transpose", "Tile",    "Unsqueeze"};
+using ops::Elements;
 
 /// Names of inputs that say which elements count, or where they are.
 constexpr std::array<std::string_view, 6> kNoData{"mask", "position", "length", "size", "shape", "index"};
@@ -104,7 +103,7 @@ private:
     [[nodiscard]] bool isData(ValueId input, const WayToFloats& way)
     {
         const graph::Value& value = m_draft.value(input);
-        if (std::ranges::any_of(way.ends, [this](NodeId end) { return isDequantize(m_draft.node(end)); })) {
+        if (std::ranges::any_of(way.ends, [this](NodeId end) { return ops::isDequantize(m_draft.node(end)); })) {
             return true;
         }
         std::string name = value.name;
@@ -146,23 +145,22 @@ private:
     void follow(const graph::Use& use, WayToFloats& way)
     {
         const Node& node = m_draft.node(use.node);
-        const bool isOwn = node.domain.empty();
-        const bool isMover = isOwn && std::ranges::find(kMovers, node.op) != kMovers.end() && hasFixedFill(node);
-        if (node.op == "Gather" && use.slot == 1) {
+        const bool isMover = node.domain.empty() && (ops::movesElements(node) || (isPad(node) && hasFixedFill(node)));
+        if (ops::areElements(node, {Elements::PickedBy}) && use.slot == 1) {
             m_picks = true;
             way.isWhole = false;
-        } else if (isOwn && node.op == "Cast") {
+        } else if (ops::isCast(node)) {
             followCast(use.node, way);
-        } else if (isDequantize(node) && use.slot == 0) {
+        } else if (ops::isDequantize(node) && use.slot == 0) {
             followDequantize(use.node, way);
-        } else if (isMover && (use.slot == 0 || node.op == "Concat")) {
+        } else if (isMover && (use.slot == 0 || isJoin(node))) {
             way.movers.push_back(use.node);
             for (const ValueId output : node.outputs) {
                 if (output.isValid()) {
                     follow(output, way);
                 }
             }
-        } else if (!isOwn || (node.op != "Shape" && node.op != "Size")) {
+        } else if (!ops::readsShapeAlone(node)) {
             way.isWhole = false;
         }
     }
@@ -172,7 +170,7 @@ private:
     {
         return std::ranges::all_of(way.movers, [&](NodeId id) {
             const Node& node = m_draft.node(id);
-            return node.op != "Concat" ||
+            return !isJoin(node) ||
                    std::ranges::all_of(node.inputs, [&](ValueId operand) { return way.values.contains(operand); });
         });
     }
@@ -217,22 +215,19 @@ private:
     {
         numbers.type = m_draft.value(way.input).dtype;
         if (!way.ends.empty() && way.numbers != numbers) {
-            way.obstacle = isDequantize(m_draft.node(id)) ? id : way.ends.front();
+            way.obstacle = ops::isDequantize(m_draft.node(id)) ? id : way.ends.front();
         }
         way.numbers = numbers;
         way.ends.push_back(id);
     }
 
-    static bool isDequantize(const Node& node)
-    {
-        return node.op == "DequantizeLinear" && (node.domain.empty() || node.domain == "com.microsoft");
-    }
+    static bool isPad(const Node& node) { return ops::areElements(node, {Elements::Padded}); }
+    static bool isJoin(const Node& node) { return ops::areElements(node, {Elements::Joined}); }
 
     /// What a Pad puts around, if anything, is a constant.
     [[nodiscard]] bool hasFixedFill(const Node& node) const
     {
-        return node.op != "Pad" || node.inputs.size() <= kFill || !node.inputs[kFill].isValid() ||
-               m_draft.isConstant(node.inputs[kFill]);
+        return node.inputs.size() <= kFill || !node.inputs[kFill].isValid() || m_draft.isConstant(node.inputs[kFill]);
     }
 
     [[nodiscard]] static bool isSigned(DType type)
@@ -242,35 +237,15 @@ private:
 
     [[nodiscard]] static std::optional<DType> targetOf(const Node& cast)
     {
-        const std::int64_t to = intAttribute(cast, "to", 0);
-        switch (to) {
-        case 1:
-        case 10:
-        case 11:
-        case 16:
-            return ops::floatingOfOnnx(to);
-        case 4:
-            return DType::UInt16;
-        case 5:
-            return DType::Int16;
-        case 6:
-            return DType::Int32;
-        case 7:
-            return DType::Int64;
-        case 12:
-            return DType::UInt32;
-        case 13:
-            return DType::UInt64;
-        default:
-            return std::nullopt;
-        }
+        const std::optional<DType> type = ops::dtypeOfOnnx(intAttribute(cast, "to", 0));
+        return type && !tensor::isNarrow(*type) && tensor::sizeOf(*type) > 1 ? type : std::nullopt;
     }
 
     /// What a Cast or DequantizeLinear makes.
     [[nodiscard]] std::optional<DType> madeBy(NodeId id) const
     {
         const Node& node = m_draft.node(id);
-        return isDequantize(node) ? DType::Float32 : targetOf(node);
+        return ops::isDequantize(node) ? DType::Float32 : targetOf(node);
     }
 
     /// The type that all ends make, else float32.
@@ -313,7 +288,7 @@ private:
     void takeOut(NodeId id, std::optional<DType> target, DType type, std::map<ValueId, ValueId>& to, RewriteStep& step)
     {
         const Node& node = m_draft.node(id);
-        if (m_draft.isOutput(node.outputs[0]) && isDequantize(node)) {
+        if (m_draft.isOutput(node.outputs[0]) && ops::isDequantize(node)) {
             m_draft.replaceNode(
                 id, {"Identity", "", node.name, node.scope, kIdentityOpset, {node.inputs[0]}, node.outputs, {}});
         }
@@ -345,7 +320,7 @@ private:
         Node node = m_draft.node(id);
         const bool isSaid = node.inputs.size() > kFill && node.inputs[kFill].isValid();
         const bool isFilled = attributeOr<std::string>(node, "mode", "constant") == "constant" && numbers.zero != 0;
-        if (node.op != "Pad" || (!isSaid && !isFilled)) {
+        if (!isPad(node) || (!isSaid && !isFilled)) {
             return;
         }
         const std::string name = isSaid ? m_draft.value(node.inputs[kFill]).name : node.name + "/fill";

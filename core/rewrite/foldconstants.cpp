@@ -2,8 +2,10 @@
 #include "core/base/failure.h"
 #include "core/base/memorylimit.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/kernel/roundnumbers.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/rewrite/passes.h"
@@ -192,7 +194,7 @@ private:
     /// A large matrix that is turned for products alone: they read it as it lies, so it is no copy.
     [[nodiscard]] bool isTurnedWeight(const graph::Node& node) const
     {
-        if (node.op != "Transpose" || !node.domain.empty() || node.inputs.size() != 1 || node.outputs.size() != 1) {
+        if (!ops::areElements(node, {ops::Elements::Turned}) || node.inputs.size() != 1 || node.outputs.size() != 1) {
             return false;
         }
         const Tensor& matrix = m_draft.value(node.inputs[0]).constant;
@@ -209,7 +211,7 @@ private:
             if (m_draft.isRemoved(NodeId(i)) || std::ranges::count(node.inputs, value) == 0) {
                 continue;
             }
-            if (node.op != "MatMul" || !node.domain.empty() || node.inputs.front() == value) {
+            if (!ops::isMatMul(node) || node.inputs.front() == value) {
                 return false;
             }
             ++count;

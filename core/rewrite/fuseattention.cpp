@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/attributes.h"
 #include "core/ops/kernel/elementmap.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/chainfuser.h"
 #include "core/rewrite/einsumproduct.h"
 #include "core/rewrite/passes.h"
@@ -410,10 +411,10 @@ std::optional<Mix> einsumMixOf(Pattern& pattern, const Node& root)
 std::optional<Mix> mixOf(Pattern& pattern)
 {
     const Node& root = pattern.draft().node(pattern.root());
-    if (!root.domain.empty() || (root.op != "MatMul" && root.op != "Einsum")) {
+    if (!ops::isMatMul(root) && !ops::isEinsum(root)) {
         return std::nullopt;
     }
-    if (root.op == "Einsum") {
+    if (ops::isEinsum(root)) {
         return einsumMixOf(pattern, root);
     }
     const Node* softmax = softmaxBehindGuard(pattern, root.inputs[0]);

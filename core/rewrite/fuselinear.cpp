@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
@@ -28,8 +30,8 @@ std::optional<NodeId> productBefore(const Draft& draft, ValueId value)
     }
     const NodeId id = draft.value(value).producer;
     const Node& node = draft.node(id);
-    const bool isProduct = node.op == "MatMul" && node.domain.empty() && isFloatingConstant(draft, node.inputs[1]) &&
-                           !draft.isConstant(node.inputs[0]);
+    const bool isProduct =
+        ops::isMatMul(node) && isFloatingConstant(draft, node.inputs[1]) && !draft.isConstant(node.inputs[0]);
     return isProduct && draft.value(node.inputs[1]).constant.rank() >= 2 ? std::optional(id) : std::nullopt;
 }
 
@@ -53,8 +55,7 @@ struct Layer
 
 std::optional<Layer> layerOf(const Draft& draft, const Node& add)
 {
-    const bool isSum = add.op == "Add" || (add.op == "Sum" && add.inputs.size() == 2);
-    if (!isSum || !add.domain.empty()) {
+    if (!ops::combinesTwo(add, {ops::Elements::Summed})) {
         return std::nullopt;
     }
     for (std::size_t slot = 0; slot < 2; ++slot) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/splice.h"
 
@@ -38,8 +39,8 @@ bool areBranchesAlike(const Node& node)
 /// The branch that an If with a constant condition takes; nullptr for every other node.
 const Subgraph* takenBranch(const Draft& draft, const Node& node)
 {
-    const bool isDecided = node.domain.empty() && node.op == "If" && !node.inputs.empty() &&
-                           draft.isConstant(node.inputs[0]) && draft.value(node.inputs[0]).constant.size() == 1 &&
+    const bool isDecided = ops::isBranch(node) && !node.inputs.empty() && draft.isConstant(node.inputs[0]) &&
+                           draft.value(node.inputs[0]).constant.size() == 1 &&
                            draft.value(node.inputs[0]).constant.dtype() == tensor::DType::Bool &&
                            areBranchesAlike(node);
     if (!isDecided) {

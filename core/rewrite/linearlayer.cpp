@@ -2,15 +2,15 @@
 #include "core/rewrite/linearlayer.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/batchnormaffine.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <span>
-#include <string_view>
 
 namespace retro::rewrite
 {
@@ -271,14 +271,14 @@ std::optional<std::vector<double>> perChannel(const Tensor& constant, const Chan
 
 bool isRearrangement(const Node& node)
 {
-    constexpr std::array<std::string_view, 5> kOperators{"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
-    return node.domain.empty() && node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0].isValid() &&
-           std::ranges::find(kOperators, node.op) != kOperators.end();
+    return node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0].isValid() &&
+           ops::areElements(node, {ops::Elements::Reshaped, ops::Elements::Turned});
 }
 
 std::optional<ChannelView> across(const Node& node, const ChannelView& view, bool isForward, GenericShapes& shapes)
 {
-    if (node.op == "Transpose" && view.isWhole) {
+    const bool isTurned = ops::areElements(node, {ops::Elements::Turned});
+    if (isTurned && view.isWhole) {
         return transposed(node, view, isForward);
     }
     const auto from = shapes.of(isForward ? node.inputs[0] : node.outputs[0]);
@@ -287,7 +287,7 @@ std::optional<ChannelView> across(const Node& node, const ChannelView& view, boo
     if (!whole) {
         return std::nullopt;
     }
-    return node.op == "Transpose" ? transposed(node, *whole, isForward) : regrouped(*whole, *from, *to);
+    return isTurned ? transposed(node, *whole, isForward) : regrouped(*whole, *from, *to);
 }
 
 WeightLayout::Channels WeightLayout::at(std::int64_t position) const
@@ -402,7 +402,7 @@ std::optional<LinearLayer> layerOfKind(const Draft& draft, const Node& node)
     if (node.op == "Gemm") {
         return gemm(node, weight);
     }
-    return node.op == "Conv" || node.op == "ConvTranspose" ? convolution(node, weight) : std::nullopt;
+    return ops::isConvolution(node) ? convolution(node, weight) : std::nullopt;
 }
 
 /// One number per channel, or one for all, in a shape that broadcasts as such.
@@ -417,7 +417,7 @@ bool isChannelBias(const Draft& draft, const Node& node, const LinearLayer& laye
     const tensor::Shape& shape = draft.value(node.inputs[2]).constant.shape();
     const std::int64_t count = tensor::elementCount(shape);
     const std::int64_t channels = layer.layout.madeCount();
-    const bool isOne = count == 1 && (channels == 1 || node.op == "Gemm" || node.op == "MatMul");
+    const bool isOne = count == 1 && (channels == 1 || ops::isProduct(node));
     const std::size_t behind = layer.biasShape.size(); // the channels are the axis that many from the end
     return isOne || (count == channels && shape.size() >= behind && shape[shape.size() - behind] == channels);
 }
@@ -531,7 +531,7 @@ std::optional<Node> changedLayer(Draft& draft, const LinearLayer& layer, const L
     if (layer.biasScale != 1) {
         node.attributes["beta"] = 1.0;
     }
-    if (node.op == "MatMul" && node.domain.empty()) {
+    if (ops::isMatMul(node)) {
         node.domain = "retrograde";
         node.opset = 1;
     }

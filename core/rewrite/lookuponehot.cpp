@@ -3,7 +3,9 @@
 // where it is written as a sum of products. So does a GatherND by one index at each place.
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
+#include "core/ops/elements.h"
 #include "core/ops/kernel/elementmap.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/numbertypes.h"
 #include "core/rewrite/genericshapes.h"
 #include "core/rewrite/passes.h"
@@ -34,9 +36,7 @@ namespace
 /// Layers that read one-hot rows as they are.
 constexpr std::array<std::string_view, 8> kReadsRows{"Conv", "Einsum", "Gemm",     "GRU",
                                                      "LSTM", "MatMul", "NhwcConv", "RNN"};
-/// What moves elements of operand 0, or joins operands, on the way there.
-constexpr std::array<std::string_view, 11> kMoves{"Cast",  "Concat", "Flatten", "Identity",  "Pad",      "Reshape",
-                                                  "Slice", "Split",  "Squeeze", "Transpose", "Unsqueeze"};
+using enum ops::Elements;
 /// Columns up to which an identity matrix is made for rows that stay.
 constexpr std::int64_t kMostColumns = 2048;
 
@@ -173,16 +173,13 @@ private:
     {
         constexpr std::size_t kOnValue = 1;
         constexpr std::size_t kValues = 2;
-        if (!node.domain.empty() || (node.op != "Cast" && node.op != "Where" && node.op != "OneHot")) {
-            return std::nullopt;
+        const bool isChoice = ops::areElements(node, {Chosen});
+        if (ops::isCast(node)) {
+            const std::optional<DType> made = ops::dtypeOfOnnx(intAttribute(node, "to", 0));
+            return made && tensor::isFloating(*made) ? made : std::nullopt;
         }
-        if (node.op == "Cast") {
-            const std::int64_t to = intAttribute(node, "to", 0);
-            const DType made = ops::floatingOfOnnx(to);
-            return ops::onnxOfFloating(made) == to ? std::optional(made) : std::nullopt;
-        }
-        const std::size_t slot = node.op == "Where" ? kOnValue : kValues;
-        if (node.inputs.size() <= slot || !node.inputs[slot].isValid()) {
+        const std::size_t slot = isChoice ? kOnValue : kValues;
+        if ((!isChoice && node.op != "OneHot") || node.inputs.size() <= slot || !node.inputs[slot].isValid()) {
             return std::nullopt;
         }
         const DType type = m_draft.value(node.inputs[slot]).dtype;
@@ -218,9 +215,11 @@ private:
             if (m_draft.isRemoved(use.node) || use.slot >= node.inputs.size() || node.inputs[use.slot] != value) {
                 continue;
             }
-            const auto is = [&](const auto& names) { return std::ranges::find(names, node.op) != names.end(); };
-            const bool isLayer = is(kReadsRows) && node.inputs.size() > 1 && m_draft.isConstant(node.inputs[1]);
-            if ((use.slot != 0 && node.op != "Concat") || (!isLayer && !is(kMoves))) {
+            const bool isLayer = std::ranges::count(kReadsRows, node.op) > 0 && node.inputs.size() > 1 &&
+                                 m_draft.isConstant(node.inputs[1]);
+            const bool isJoin = ops::areElements(node, {Joined});
+            const bool isMove = isJoin || ops::keepsElements(node) || ops::areElements(node, {Turned, Taken, Padded});
+            if ((use.slot != 0 && !isJoin) || (!isLayer && !isMove)) {
                 return false;
             }
             if (!isLayer) {
@@ -354,15 +353,15 @@ private:
     /// is written "…v,vd->…d" or "…v,dv->…d".
     [[nodiscard]] static std::optional<bool> sumsLastAxis(const Node& node)
     {
-        if (node.domain.empty() && (node.op == "MatMul" || node.op == "Gemm")) {
+        if (ops::isProduct(node)) {
             return intAttribute(node, "transB", 0) != 0;
         }
         std::string text = graph::attributeOr<std::string>(node, "equation", {});
         std::erase(text, ' ');
         const std::size_t comma = text.find(',');
         const std::size_t arrow = text.find("->");
-        if (!node.domain.empty() || node.op != "Einsum" || node.inputs.size() != 2 || comma == std::string::npos ||
-            comma == 0 || arrow != comma + 3 || text[comma - 1] == '.') {
+        if (!ops::isEinsum(node) || node.inputs.size() != 2 || comma == std::string::npos || comma == 0 ||
+            arrow != comma + 3 || text[comma - 1] == '.') {
             return std::nullopt;
         }
         const char summed = text[comma - 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/affinechain.h"
 #include "core/rewrite/mergestep.h"
 #include "core/rewrite/passes.h"
@@ -22,7 +22,7 @@ std::string biasNameOf(const Draft& draft, const LinearLayer& layer, const Affin
         return draft.value(node.inputs[2]).name + ".merged";
     }
     const Node& first = draft.node(chain.steps[0].node);
-    return first.op == "BatchNormalization" ? draft.value(first.inputs[2]).name + ".merged"
+    return ops::isBatchNormalisation(first) ? draft.value(first.inputs[2]).name + ".merged"
                                             : draft.value(node.inputs[layer.weightSlot]).name + ".merged_bias";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/hash.h"
+#include "core/ops/elements.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
@@ -54,11 +55,6 @@ bool isPure(const Node& node)
     return isKnown && node.op != "PassThrough" && std::find(kRandom.begin(), kRandom.end(), node.op) == kRandom.end();
 }
 
-bool isCommutative(const Node& node)
-{
-    return node.domain.empty() && node.inputs.size() == 2 && (node.op == "Add" || node.op == "Mul");
-}
-
 class Merger
 {
 public:
@@ -111,7 +107,7 @@ private:
         for (const ValueId id : node.inputs) {
             operands.push_back(id.isValid() ? source(id).index() + 1 : 0);
         }
-        if (isCommutative(node)) {
+        if (ops::combinesTwo(node, {ops::Elements::Summed, ops::Elements::Multiplied})) {
             std::sort(operands.begin(), operands.end());
         }
         std::string key = fmt::format("{}:{}:{}:{}", node.domain, node.op, node.opset, node.outputs.size());

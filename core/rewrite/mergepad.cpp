@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
@@ -82,8 +83,9 @@ NodeId padOf(const Draft& draft, NodeId id)
     const std::string mode = attributeOr<std::string>(conv, "auto_pad", "NOTSET");
     const NodeId maker =
         isConv && (mode == "NOTSET" || mode == "VALID") ? draft.value(conv.inputs[0]).producer : NodeId();
-    const bool isPad = maker.isValid() && draft.node(maker).op == "Pad" && draft.node(maker).domain.empty() &&
-                       draft.readerCount(conv.inputs[0]) == 1 && !draft.isOutput(conv.inputs[0]);
+    const bool isPad = maker.isValid() && ops::areElements(draft.node(maker), {ops::Elements::Padded}) &&
+                       draft.node(maker).domain.empty() && draft.readerCount(conv.inputs[0]) == 1 &&
+                       !draft.isOutput(conv.inputs[0]);
     return isPad ? maker : NodeId();
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/metadata.h"
-#include "core/ops/registry.h"
+#include "core/ops/elements.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/statictypes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace retro::rewrite
@@ -19,19 +18,7 @@ using ops::TensorType;
 namespace
 {
 
-/// Operators of two operands that compute each element from the elements at the same place.
-bool isArithmetic(const Node& node)
-{
-    constexpr std::array<std::string_view, 4> kOfTwo{"Add", "Sub", "Mul", "Div"};
-    return node.domain.empty() && std::ranges::find(kOfTwo, node.op) != kOfTwo.end();
-}
-
-/// The same of one operand, the first.
-bool isElementFunction(const Node& node)
-{
-    const ops::OperatorDeclaration* known = ops::find(node.domain, node.op, node.opset);
-    return known != nullptr && known->structure.starts_with("element-wise") && node.op != "Pow" && node.op != "PRelu";
-}
+using enum ops::Elements;
 
 /// The node after which nobody reads a value, by value; invalid where the caller reads it, or nobody.
 std::vector<NodeId> lastReaders(const Draft& draft)
@@ -64,7 +51,10 @@ public:
     std::optional<RewriteStep> mark(NodeId id)
     {
         const Node& node = m_draft.node(id);
-        const std::size_t slots = isArithmetic(node) ? 2 : isElementFunction(node) ? 1 : 0;
+        // Each element is computed from those at the same place, of two operands or of the first.
+        const std::size_t slots = ops::combinesTwo(node, {Summed, Subtracted, Multiplied, Divided}) ? 2
+                                  : ops::areElements(node, {Function, Bounded})                     ? 1
+                                                                                                    : 0;
         for (std::size_t slot = 0; slot < std::min(slots, node.inputs.size()); ++slot) {
             const auto made = typeOf(node.outputs[0]);
             const auto own = typeOf(node.inputs[slot]);

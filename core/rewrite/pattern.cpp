@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/pattern.h"
 
-#include "core/graph/attributes.h"
-#include "core/ops/kernel/elementmap.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -132,13 +131,13 @@ Product Pattern::product(ValueId value)
 Product Pattern::productOf(const Node& node)
 {
     const Product first = product(node.inputs[0]);
-    if (node.op == "Mul") {
+    if (ops::areElements(node, {ops::Elements::Multiplied})) {
         return times(first, product(node.inputs[1]));
     }
-    if (node.op == "Div") {
+    if (ops::areElements(node, {ops::Elements::Divided})) {
         return times(first, raised(product(node.inputs[1]), -1));
     }
-    if (node.op == "Neg") {
+    if (ops::areElements(node, {ops::Elements::Negated})) {
         return times({-1, {}, true}, first);
     }
     if (node.op == "Reciprocal") {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 namespace retro::rewrite
 {
@@ -62,9 +61,8 @@ struct Expanded
 
 std::optional<Expanded> expandedOperand(const Draft& draft, const Node& node)
 {
-    constexpr std::array<std::string_view, 5> kBroadcasting{"Add", "Div", "Mul", "Sub", "Sum"};
-    if (!node.domain.empty() || node.inputs.size() != 2 ||
-        std::ranges::find(kBroadcasting, node.op) == kBroadcasting.end()) {
+    using enum ops::Elements;
+    if (!ops::combinesTwo(node, {Summed, Subtracted, Multiplied, Divided})) {
         return std::nullopt;
     }
     for (const std::size_t slot : {std::size_t{0}, std::size_t{1}}) {

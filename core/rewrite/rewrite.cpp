@@ -5,6 +5,7 @@
 #include "core/base/leftovers.h"
 #include "core/graph/attributes.h"
 #include "core/graph/graph.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/schema/schema.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/passes.h"
@@ -30,7 +31,7 @@ using graph::Node;
 
 bool lacksTerms(const Node& node)
 {
-    if (node.op != "Einsum" || !node.domain.empty()) {
+    if (!ops::isEinsum(node)) {
         return false;
     }
     const auto equation = attributeOr<std::string>(node, "equation", "");

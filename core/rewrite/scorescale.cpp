@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/scorescale.h"
 
+#include "core/ops/elements.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -72,7 +74,7 @@ bool isScalarOfShape(const Pattern& pattern, ValueId value)
         if (node.op == "Shape") {
             return true;
         }
-        value = node.op == "Div" ? node.inputs[1] : node.inputs[0];
+        value = ops::areElements(node, {ops::Elements::Divided}) ? node.inputs[1] : node.inputs[0];
     }
     return false;
 }

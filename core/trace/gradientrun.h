@@ -11,6 +11,10 @@ namespace retro::trace
 /// Name of the number in RunFacts that says whether what flows is a gradient: 1 or 0. Older runs do not have it.
 inline constexpr const char* kGradientNumber = "gradient";
 
+/// What the text of a recorded rule says: it is the plain gradient; it hands on what arrives.
+[[nodiscard]] bool isPlainGradient(const NodeRule& rule);
+[[nodiscard]] bool handsOn(const NodeRule& rule);
+
 /// True when what flows is a gradient (`gradient`, `gradient_x_input`, `guided_backprop`, `deconvnet`, `beta_smooth`).
 /// Nothing of a gradient is conserved on its way, so shares of what started mean nothing for it. Told by the rules:
 /// every linear map and every product of two computed operands that relevance passes has the rule "gradient"; where

@@ -2,6 +2,9 @@
 #include "core/trace/targetplace.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/axismap.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/operatoraxes.h"
 
 #include <fmt/format.h>
@@ -22,27 +25,16 @@ using graph::Node;
 /// Most nodes that are walked over.
 constexpr int kMostSteps = 64;
 
-/// Where axis `axis` of the operand of a Transpose is in its result; nothing when it is nowhere.
-std::optional<std::size_t> behindTranspose(const Node& node, std::size_t axis, std::size_t rank)
-{
-    const auto* order = graph::attributeOf<std::vector<std::int64_t>>(node, "perm");
-    if (order == nullptr) {
-        return rank - 1 - axis;
-    }
-    const auto found = std::ranges::find(*order, static_cast<std::int64_t>(axis));
-    return found == order->end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - order->begin()));
-}
-
 /// The axis that has the classes in the result of a node that says so.
 std::optional<std::size_t> saidBy(const Node& node, std::size_t rank)
 {
-    if (node.op == "Softmax" || node.op == "LogSoftmax") {
+    if (ops::isSoftmax(node)) {
         const std::int64_t axis = intAttribute(node, "axis", node.opset >= 13 ? -1 : 1);
         const std::int64_t counted = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
         return counted >= 0 && counted < static_cast<std::int64_t>(rank) ? static_cast<std::size_t>(counted) : rank - 1;
     }
     using enum ops::OperatorAxes::Channels;
-    const ops::OperatorAxes::Channels classes = ops::operatorAxes(node.op).classes;
+    const ops::OperatorAxes::Channels classes = ops::operatorAxes(node).classes;
     if (classes == First) {
         return 1;
     }
@@ -52,7 +44,7 @@ std::optional<std::size_t> saidBy(const Node& node, std::size_t rank)
 /// The operand of a node that has its axes: the first one that is no constant.
 ValueId carrierOf(const Graph& graph, const Node& node)
 {
-    const std::size_t first = node.op == "Where" ? 1 : 0;
+    const std::size_t first = ops::areElements(node, {ops::Elements::Chosen}) ? 1 : 0;
     for (std::size_t slot = first; slot < node.inputs.size(); ++slot) {
         const ValueId operand = node.inputs[slot];
         if (operand.isValid() && graph.value(operand).kind != graph::ValueKind::Constant) {
@@ -77,15 +69,15 @@ std::optional<std::size_t> classAxisOf(const Graph& graph, ValueId value, std::s
         if (said) {
             break;
         }
-        if (node.op == "Transpose") {
+        if (ops::areElements(node, {ops::Elements::Turned})) {
             moves.push_back(&node);
-        } else if (!ops::operatorAxes(node.op).keepsClasses) {
+        } else if (!ops::operatorAxes(node).keepsClasses) {
             return std::nullopt;
         }
         value = carrierOf(graph, node);
     }
     for (auto move = moves.rbegin(); said && move != moves.rend(); ++move) {
-        said = behindTranspose(**move, *said, rank);
+        said = ops::axisBehind({**move, rank}, *said);
     }
     return said;
 }

@@ -177,7 +177,7 @@ void findPasses(GraphBook& book)
     book.isPass.assign(operands.size(), false);
     const std::size_t count = std::min(operands.size(), book.run->rules.size());
     for (std::size_t node = 0; node < count; ++node) {
-        book.isPass[node] = operands[node] == 1 && book.run->rules[node].rule == "pass";
+        book.isPass[node] = operands[node] == 1 && trace::handsOn(book.run->rules[node]);
     }
 }
 

@@ -3,13 +3,14 @@
 
 #include "core/graph/attributes.h"
 #include "core/ops/attention/attentioncore.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "views/common/paint/theme.h"
 
 #include <QPainter>
 #include <QPainterPath>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -27,10 +28,6 @@ constexpr double kWidest = 9;                ///< of a stroke
 constexpr std::int64_t kMostTerms = 1 << 26; ///< heads · words · words · features that are summed
 constexpr int kMostMoves = 8;                ///< nodes between a softmax and the product
 
-/// Operators that hand numbers on as they are, or mask them.
-constexpr std::array<std::string_view, 8> kPasses{"Identity", "Dropout", "Cast",      "Where",
-                                                  "Reshape",  "Squeeze", "Unsqueeze", "Mul"};
-
 /// A value is what a softmax made, perhaps handed on.
 bool isFromSoftmax(const graph::Graph& graph, base::ValueId value)
 {
@@ -43,11 +40,12 @@ bool isFromSoftmax(const graph::Graph& graph, base::ValueId value)
         if (one.op == "Softmax") {
             return true;
         }
-        if (std::ranges::find(kPasses, std::string_view(one.op)) == kPasses.end() || one.inputs.empty()) {
+        const bool isChoice = ops::areElements(one, {ops::Elements::Chosen}) && one.inputs.size() > 1;
+        const bool masks = isChoice || ops::areElements(one, {ops::Elements::Multiplied});
+        if ((!masks && !ops::keepsElements(one)) || one.inputs.empty()) {
             return false;
         }
-        const std::size_t slot = one.op == "Where" && one.inputs.size() > 1 ? 1 : 0;
-        value = one.inputs[slot];
+        value = one.inputs[isChoice ? 1 : 0];
     }
     return false;
 }
@@ -74,8 +72,8 @@ std::optional<AttentionPlace> fusedPlace(const RunModel& model, base::NodeId id,
     const graph::Graph& graph = model.graph();
     const graph::Node& node = graph.node(id);
     const auto isGiven = [&](std::size_t slot) { return slot < node.inputs.size() && node.inputs[slot].isValid(); };
-    const bool isPlain = node.op == "Attention" && node.domain.empty() && isGiven(0) && isGiven(1) && isGiven(2) &&
-                         !isGiven(3) && !isGiven(4) && !isGiven(5) && !isGiven(6);
+    const bool isPlain = ops::isAttention(node) && isGiven(0) && isGiven(1) && isGiven(2) && !isGiven(3) &&
+                         !isGiven(4) && !isGiven(5) && !isGiven(6);
     if (!isPlain) {
         return std::nullopt;
     }

@@ -58,7 +58,7 @@ constexpr double kTolerance = 1e-4;
 /// that recorded it knew that order.
 bool addsAsTape(const trace::Run& run)
 {
-    const auto isOther = [](const trace::NodeRule& one) { return !one.rule.empty() && one.rule != "gradient"; };
+    const auto isOther = [](const trace::NodeRule& one) { return !one.rule.empty() && !trace::isPlainGradient(one); };
     return run.facts.numbers.contains(trace::kGradientNumber) && trace::carriesGradient(run) &&
            std::ranges::none_of(run.rules, isOther);
 }

@@ -19,7 +19,8 @@ constexpr double kPreparationBase = 2.9; // before labels in another order, whic
 
 /// Where nobody says which class they have: what the mean probability of the best class gains: > 0.25. Other numbers
 /// may only make the same answers sharper, or one answer for all: so a quarter of the answers are others, they are of
-/// as many classes, nearly all stay when the picture is moved, and nearly all inputs are surer.
+/// as many classes, nearly all stay when the picture is moved, nearly all inputs are surer, and as much relevance as
+/// before lies on what the pictures show, where the card says where that is.
 constexpr double kMostSurer = 0.25;
 constexpr double kLeastOther = 0.25;
 constexpr double kLeastSteady = 0.8;
@@ -50,7 +51,8 @@ Gain gainInConfidence(const Answers& answers, const Population& all)
     }
     const bool areOthers = static_cast<double>(given.right(answers.best)) <= (1 - kLeastOther) * samples;
     const bool areSteady = answers.moved.empty() || answers.steadiness() >= kLeastSteady;
-    const bool isBelieved = areOthers && areSteady &&
+    const bool isOnObject = answers.onObject < 0 || answers.onObject >= given.onObject;
+    const bool isBelieved = areOthers && areSteady && isOnObject &&
                             answers.distinct() >= std::max<std::size_t>(2, given.distinct()) &&
                             static_cast<double>(surer) >= kLeastOfInputs * samples;
     return {&answers, isBelieved ? answers.meanConfidence() - given.meanConfidence() : 0};
@@ -84,9 +86,15 @@ std::string whatText(const Gain& gain, const Population& all)
         return fmt::format("with {}, {} of {} inputs get their class; as given, {}", gain.answers->words,
                            gain.right.after, samples, gain.right.before);
     }
-    return fmt::format("with {}, the model is surer of {} inputs: its best class has {} on average; as given, {}",
+    const Answers given = all.givenFor(*gain.answers);
+    const std::string onObject =
+        gain.answers->onObject < 0
+            ? std::string()
+            : fmt::format("; of its positive relevance {} lies on what the pictures show; as given, {}",
+                          percentText(gain.answers->onObject), percentText(given.onObject));
+    return fmt::format("with {}, the model is surer of {} inputs: its best class has {} on average; as given, {}{}",
                        gain.answers->words, samples, percentText(gain.answers->meanConfidence()),
-                       percentText(all.givenFor(*gain.answers).meanConfidence()));
+                       percentText(given.meanConfidence()), onObject);
 }
 
 std::string_view meaningOf(const Facts& facts, const Answers& answers)

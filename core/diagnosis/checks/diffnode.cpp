@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/compared.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,7 +59,7 @@ bool isAddedIn(const graph::Graph& graph, ValueId sum, ValueId value)
         if (at == value && at.isValid()) {
             return true;
         }
-        if (producer.isValid() && graph.node(producer).op == "Add") {
+        if (producer.isValid() && ops::areElements(graph.node(producer), {ops::Elements::Summed})) {
             std::ranges::copy(graph.node(producer).inputs, std::back_inserter(open));
         }
     }
@@ -68,7 +69,7 @@ bool isAddedIn(const graph::Graph& graph, ValueId sum, ValueId value)
 /// The operand of an Add that is added already where its other operand comes from; invalid where there is none.
 ValueId addedTwice(const graph::Graph& graph, const graph::Node& node)
 {
-    if (node.op != "Add" || node.inputs.size() != 2) {
+    if (!ops::areElements(node, {ops::Elements::Summed}) || node.inputs.size() != 2) {
         return {};
     }
     for (std::size_t slot = 0; slot < 2; ++slot) {
@@ -82,9 +83,11 @@ ValueId addedTwice(const graph::Graph& graph, const graph::Node& node)
 /// The same where it is the sum behind it that adds the operand again.
 ValueId addedAgainBehind(const graph::Graph& graph, const graph::Node& node)
 {
-    for (const graph::Use& use : node.op == "Add" ? graph.uses(node.outputs.front()) : std::span<const graph::Use>()) {
+    for (const graph::Use& use : ops::areElements(node, {ops::Elements::Summed}) ? graph.uses(node.outputs.front())
+                                                                                 : std::span<const graph::Use>()) {
         const graph::Node& reader = graph.node(use.node);
-        for (const ValueId operand : reader.op == "Add" ? reader.inputs : std::vector<ValueId>()) {
+        for (const ValueId operand :
+             ops::areElements(reader, {ops::Elements::Summed}) ? reader.inputs : std::vector<ValueId>()) {
             if (std::ranges::find(node.inputs, operand) != node.inputs.end()) {
                 return operand;
             }
@@ -95,13 +98,13 @@ ValueId addedAgainBehind(const graph::Graph& graph, const graph::Node& node)
 
 bool isMask(const ModelFacts& model, const graph::Node& node)
 {
-    for (std::size_t slot = 0; node.op == "Add" && slot < node.inputs.size(); ++slot) {
+    for (std::size_t slot = 0; ops::areElements(node, {ops::Elements::Summed}) && slot < node.inputs.size(); ++slot) {
         const Statistics of = statisticsOf(model.constantOperand(node, slot));
         if (of.count > 0 && (of.minusInfinity > 0 || of.least <= kMaskValue)) {
             return true;
         }
     }
-    return node.op == "Where" || node.op == "Trilu";
+    return ops::areElements(node, {ops::Elements::Chosen}) || node.op == "Trilu";
 }
 
 void sayExtra(const Facts& facts, const Compared& compared, NodeId id, Probe& probe)

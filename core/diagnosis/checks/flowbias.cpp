@@ -5,6 +5,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/ways.h"
 #include "core/graph/attributes.h"
+#include "core/lrp/rules/rules.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
@@ -169,10 +170,11 @@ void reportBias(const Facts& facts, const Suspect& suspect, double share, double
                        {"taken_by_bias_of_sum_abs_R", suspect.taken}};
     finding.threshold = kMostBias;
     const std::string rule = facts.ruleName(suspect.node);
-    const std::string kept = rule == "epsilon" || rule == "gamma" || rule == "z-plus" ? rule : "z-plus";
-    finding.action = {"change rule",
-                      {{"node", name}, {"rule", kept}, {"bias", "zero"}},
-                      ruleOption(name, kept, {{"bias", std::string("zero")}})};
+    const lrp::RuleParameters noBias{{"bias", std::string("zero")}};
+    const bool isKept = lrp::makeRule(rule, noBias).ok() && !lrp::traitsOf(rule).isForOneLayer;
+    const std::string kept = isKept ? rule : "z-plus";
+    finding.action = {
+        "change rule", {{"node", name}, {"rule", kept}, {"bias", "zero"}}, ruleOption(name, kept, noBias)};
 }
 
 void findBias(const Facts& facts, Probe& probe)

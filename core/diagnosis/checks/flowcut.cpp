@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/wayofinput.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,8 @@ const graph::Node* zeroFactorWithin(const Facts& facts, NodeId node)
         return nullptr;
     }
     for (const graph::Node& own : model->graph().nodes()) {
-        for (std::size_t slot = 0; own.op == "Mul" && slot < own.inputs.size(); ++slot) {
+        for (std::size_t slot = 0; ops::areElements(own, {ops::Elements::Multiplied}) && slot < own.inputs.size();
+             ++slot) {
             const Tensor factor = model->constantOperand(own, slot);
             const bool isZero = factor.isValid() && factor.size() > 0 && zerosIn(factor) == factor.size();
             if (isZero && facts.nodeOfPass(own.name) == node) {

@@ -4,6 +4,7 @@
 #include "core/diagnosis/modelfacts.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ constexpr double kUnreadBase = 2.2;
 std::string fillOf(const Facts& facts, NodeId node)
 {
     const graph::Node& pad = facts.graph().node(node);
-    if (pad.op != "Pad") {
+    if (!ops::areElements(pad, {ops::Elements::Padded})) {
         return {};
     }
     double fill = graph::floatAttribute(pad, "value", 0);

@@ -5,6 +5,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/otherrule.h"
 #include "core/graph/attributes.h"
+#include "core/lrp/rules/rules.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
@@ -78,7 +79,7 @@ std::string missingBiasText(const Facts& facts, NodeId node)
 
 std::string meaningOfZeros(const Facts& facts, NodeId node, const std::string& rule)
 {
-    const std::string channels = rule == "epsilon" ? std::string() : withoutPositive(facts, node);
+    const std::string channels = lrp::traitsOf(rule).dividesByResult ? std::string() : withoutPositive(facts, node);
     std::string means = channels.empty()
                             ? "The sums that rule {} divides by are 0 there, so there is nothing to hand on to."
                             : channels + " have no positive weight, so {} has nothing to hand on to.";
@@ -90,7 +91,7 @@ void adviseOnZeros(const Facts& facts, NodeId node, const std::string& rule, Fin
 {
     const std::string& name = facts.graph().labelOf(node);
     finding.action = {"go to node", {{"node", name}}, {}};
-    if (rule != "epsilon" && isLinearMap(facts, node)) {
+    if (!lrp::traitsOf(rule).dividesByResult && isLinearMap(facts, node)) {
         finding.means += lostWithText(facts, node, "epsilon", event::Cause::ZeroDenominator);
         finding.remedy = "Use epsilon here";
         finding.action = {"change rule", {{"node", name}, {"rule", "epsilon"}}, ruleOption(name, "epsilon")};

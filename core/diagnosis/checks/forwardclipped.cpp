@@ -5,6 +5,7 @@
 #include "core/diagnosis/samplechecks.h"
 #include "core/diagnosis/ways.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +36,7 @@ std::optional<double> numberOf(const Tensor& constant)
 /// The upper bound of a Clip, or of a Min with a constant; nothing where there is none.
 std::optional<double> upperBound(const Facts& facts, const graph::Node& node)
 {
-    if (node.op == "Clip") {
+    if (ops::areElements(node, {ops::Elements::Bounded})) {
         if (node.attributes.contains("max")) {
             return graph::floatAttribute(node, "max", std::numeric_limits<double>::max());
         }

@@ -5,6 +5,7 @@
 #include "core/diagnosis/samplechecks.h"
 #include "core/diagnosis/watched.h"
 #include "core/diagnosis/ways.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,8 @@ constexpr double kNoBound = std::numeric_limits<double>::infinity();
 /// Rectifiers: 0 wherever their operand lies below a bound.
 bool rectifies(const Facts& facts, const graph::Node& node)
 {
-    const bool hasLower = node.op == "Clip" && node.inputs.size() > 1 && node.inputs[1].isValid();
+    const bool hasLower =
+        ops::areElements(node, {ops::Elements::Bounded}) && node.inputs.size() > 1 && node.inputs[1].isValid();
     return isRectifier(node, hasLower ? facts.value(node.inputs[1]) : Tensor());
 }
 

@@ -3,6 +3,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/ways.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -24,12 +25,9 @@ constexpr double kEpsilonEffect = 0.8;
 /// What the operator takes where the file says nothing.
 constexpr double kUsualEpsilon = 1e-5;
 
-bool isCentring(const graph::Node& node) { return node.op == "LayerNormalization"; }
+bool isCentring(const graph::Node& node) { return ops::isLayerNormalisation(node); }
 
-bool isRowNormalisation(const graph::Node& node)
-{
-    return isCentring(node) || node.op == "RMSNormalization" || node.op == "SimplifiedLayerNormalization";
-}
+bool isRowNormalisation(const graph::Node& node) { return isCentring(node) || ops::isRmsNormalisation(node); }
 
 /// Of `count` rows that follow each other; in lanes, which are added at once.
 template <class T>

@@ -3,6 +3,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/ways.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +54,7 @@ std::string_view halfTypeOf(const graph::Node& node)
 {
     constexpr std::int64_t kFloat16 = 10; // of ONNX's enumeration of types
     constexpr std::int64_t kBfloat16 = 16;
-    const std::int64_t to = node.op == "Cast" ? graph::intAttribute(node, "to", 0) : 0;
+    const std::int64_t to = ops::isCast(node) ? graph::intAttribute(node, "to", 0) : 0;
     return to == kFloat16 ? "float16" : to == kBfloat16 ? "bfloat16" : "";
 }
 

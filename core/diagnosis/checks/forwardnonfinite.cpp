@@ -3,6 +3,8 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -81,7 +83,7 @@ std::string negativeText(const graph::Node& node, const Statistics& reads, const
 /// Of operators whose results grow too large; empty for all others.
 std::string overflowText(const graph::Node& node, const Statistics& reads, const std::string& share)
 {
-    if (node.op == "Cast") {
+    if (ops::isCast(node)) {
         return fmt::format("overflow {}: numbers up to {} do not fit the type that is cast to", share,
                            numberText(std::max(std::abs(reads.largest), std::abs(reads.least))));
     }
@@ -108,7 +110,7 @@ std::string varianceText(const graph::Node& node, const Statistics& reads, const
 std::string reasonOf(const Facts& facts, const graph::Node& node, std::int64_t faulty, std::int64_t count)
 {
     const std::string share = fmt::format("in {} of {} elements", faulty, count);
-    if (node.op == "Div" && node.inputs.size() == 2) {
+    if (ops::areElements(node, {ops::Elements::Divided}) && node.inputs.size() == 2) {
         return divisionText(facts, node);
     }
     if (node.op == "Reciprocal") {

@@ -2,6 +2,8 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/graph/attributes.h"
+#include "core/lrp/rules/rules.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -221,7 +223,7 @@ double tiedShare(const graph::Node& node, const Tensor& x, const Tensor& y, cons
 bool readsCopies(const Facts& facts, const graph::Node& node)
 {
     const NodeId before = facts.graph().value(node.inputs.front()).producer;
-    if (!before.isValid() || facts.graph().node(before).op != "MaxPool") {
+    if (!before.isValid() || !ops::isMaxPool(facts.graph().node(before))) {
         return false;
     }
     const Extents kernel = graph::intsAttribute(facts.graph().node(before), "kernel_shape");
@@ -241,7 +243,8 @@ void findTies(const Facts& facts, Probe& probe)
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
         const NodeId id(i);
         const graph::Node& node = graph.node(id);
-        if (node.op != "MaxPool" || facts.ruleName(id) != "winner-take-all" || !(facts.balance(id).magnitude > 0)) {
+        if (!ops::isMaxPool(node) || !lrp::traitsOf(facts.ruleName(id)).firstTakesAll ||
+            !(facts.balance(id).magnitude > 0)) {
             continue;
         }
         const ValueId result = node.outputs.front();

@@ -2,6 +2,8 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/linearweight.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -34,10 +36,10 @@ std::optional<LinearWeight> firstLayer(const ModelFacts& model, ValueId input)
             return std::nullopt;
         }
         const graph::Node& node = model.graph().node(uses.front().node);
-        if (node.op == "Gemm" || node.op == "MatMul") {
+        if (ops::isProduct(node)) {
             return linearWeightOf(model, node);
         }
-        if (node.op != "Identity" && node.op != "Cast" && node.op != "Flatten" && node.op != "Reshape") {
+        if (!ops::keepsElements(node)) {
             return std::nullopt;
         }
         input = node.outputs.front();

@@ -4,6 +4,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/outlier.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -56,7 +57,7 @@ void findFactorOutliers(const Facts& facts, Probe& probe)
 {
     const ModelFacts& model = *facts.model();
     for (const graph::Node& node : model.graph().nodes()) {
-        if (node.op != "BatchNormalization" || !node.domain.empty()) {
+        if (!ops::isBatchNormalisation(node)) {
             continue;
         }
         const std::vector<double> factors = factorsOf(model, node);

@@ -4,6 +4,7 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/outlier.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ std::vector<Parts> partsOf(const ModelFacts& model, const graph::Node& node)
     const bool isLookup = node.op == "Gather" && (node.domain.empty() || node.domain == "retrograde");
     if (isLookup && graph::intAttribute(node, "axis", 0) == 0) {
         add(0, 2, 0, "row");
-    } else if (node.domain.empty() && (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN")) {
+    } else if (ops::isRecurrent(node)) {
         constexpr std::size_t kRankOfGates = 3; // directions × gates · units × what is read
         add(1, kRankOfGates, 1, "unit");
         add(2, kRankOfGates, 1, "unit");

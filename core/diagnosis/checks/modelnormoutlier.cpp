@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/outlier.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,8 @@ constexpr std::array kScaled{ScaledBy{"LayerNormalization", 1}, ScaledBy{"GroupN
 bool isNormalised(const graph::Graph& graph, ValueId value)
 {
     const NodeId producer = value.isValid() ? graph.value(value).producer : NodeId();
-    if (!producer.isValid() || graph.node(producer).op != "Div" || graph.node(producer).inputs.size() != 2) {
+    if (!producer.isValid() || !ops::areElements(graph.node(producer), {ops::Elements::Divided}) ||
+        graph.node(producer).inputs.size() != 2) {
         return false;
     }
     const NodeId root = graph.value(graph.node(producer).inputs[1]).producer;
@@ -50,7 +52,7 @@ std::optional<std::size_t> scaleSlot(const graph::Graph& graph, const graph::Nod
     if (at != kScaled.end()) {
         return at->slot;
     }
-    if (node.op != "Mul" || !node.domain.empty() || node.inputs.size() != 2) {
+    if (!ops::areElements(node, {ops::Elements::Multiplied}) || node.inputs.size() != 2) {
         return std::nullopt;
     }
     for (const std::size_t slot : {std::size_t{0}, std::size_t{1}}) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/diagnosis/outlier.h"
 #include "core/diagnosis/siblings.h"
 #include "core/graph/reach.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -24,6 +26,12 @@ constexpr std::size_t kLeastUsualSums = 2;
 constexpr double kHides = -1000;
 constexpr double kSkipBase = 2.4;
 constexpr double kSkipEffect = 0.6;
+/// Of how many sums and more the size of branch against shortcut is compared, and how far one lies from the others, in
+/// deviations of theirs (apartOf()).
+constexpr std::size_t kLeastUsualRatios = 4;
+constexpr double kMostRatioDeviations = 30;
+
+using enum ops::Elements;
 
 /// A value times lone numbers: what they make together, and the node of the first that is not 1.
 struct Scaled
@@ -36,15 +44,16 @@ struct Scaled
 /// The lone number that a node multiplies one operand by, and that operand; nothing for other nodes.
 std::optional<std::pair<ValueId, double>> factorOf(const ModelFacts& model, const graph::Node& node)
 {
-    if (node.op == "Identity" && node.inputs.size() == 1) {
+    if (ops::areElements(node, {Kept}) && node.inputs.size() == 1) {
         return std::pair(node.inputs[0], 1.0);
     }
-    const bool isProduct = (node.op == "Mul" || node.op == "Div") && node.domain.empty() && node.inputs.size() == 2;
+    const bool isQuotient = ops::areElements(node, {Divided});
+    const bool isProduct = ops::combinesTwo(node, {Multiplied, Divided});
     for (std::size_t slot = 0; isProduct && slot < 2; ++slot) {
         const Tensor constant = model.constantOperand(node, slot);
-        if (constant.isValid() && constant.size() == 1 && (node.op == "Mul" || slot == 1)) {
+        if (constant.isValid() && constant.size() == 1 && (!isQuotient || slot == 1)) {
             const double number = constant.at(0);
-            return std::pair(node.inputs[1 - slot], node.op == "Mul" ? number : 1 / number);
+            return std::pair(node.inputs[1 - slot], isQuotient ? 1 / number : number);
         }
     }
     return std::nullopt;
@@ -83,7 +92,7 @@ bool leadsTo(const graph::Graph& graph, NodeId from, ValueId to)
 {
     const graph::Node* first = from.index() < graph.nodeCount() ? &graph.node(from) : nullptr; // none of an input
     const auto isBehind = [first](const graph::Node& node) {
-        return (first == nullptr || std::greater<>()(&node, first)) && !readsShapeAlone(node);
+        return (first == nullptr || std::greater<>()(&node, first)) && !ops::readsShapeAlone(node);
     };
     return graph::ancestorsOf(graph, std::array{to}, isBehind).nodes[from.index()];
 }
@@ -92,8 +101,8 @@ std::optional<ResidualSum> residualSumOf(const ModelFacts& model, NodeId id)
 {
     const graph::Graph& graph = model.graph();
     const graph::Node& node = graph.node(id);
-    const bool isSum = node.op == "Add" && node.domain.empty() && node.inputs.size() == 2 &&
-                       graph.value(node.inputs[0]).producer.isValid() && graph.value(node.inputs[1]).producer.isValid();
+    const bool isSum = ops::combinesTwo(node, {Summed}) && graph.value(node.inputs[0]).producer.isValid() &&
+                       graph.value(node.inputs[1]).producer.isValid();
     if (!isSum) {
         return std::nullopt;
     }
@@ -131,6 +140,47 @@ void reportSkip(const Facts& facts, const ResidualSum& odd, const ResidualSum& u
     finding.action = {"go to node", {{"node", name}}, {}};
 }
 
+/// log of Σ|branch| / Σ|shortcut| of each sum; 0 where one of them is 0, was not kept, or hides places (a mask).
+std::vector<double> logRatios(const Facts& facts, const std::vector<ResidualSum>& sums)
+{
+    const auto amount = [&facts](const Scaled& scaled) {
+        const ValueId value = facts.valueOfPass(facts.model()->graph().value(scaled.value).name);
+        const bool isMask = value.isValid() && facts.statistics(value).least < kHides;
+        return value.isValid() && !isMask ? std::abs(scaled.factor) * facts.statistics(value).magnitude : 0;
+    };
+    std::vector<double> ratios;
+    for (const ResidualSum& sum : sums) {
+        const double branch = amount(sum.branch);
+        const double skip = amount(sum.skip);
+        ratios.push_back(branch > 0 && skip > 0 ? std::log(branch / skip) : 0);
+    }
+    return ratios;
+}
+
+/// A block that adds far more, or far less, to what it reads than the others do. Many sound stacks have one, the first
+/// or the last: a note.
+void noteRatios(const Facts& facts, const std::vector<ResidualSum>& sums, Probe& probe)
+{
+    const std::vector<double> ratios = logRatios(facts, sums);
+    for (std::size_t one = 0; one < sums.size() && sums.size() > kLeastUsualRatios; ++one) {
+        const Apart apart = apartOf(ratios, one);
+        if (ratios[one] == 0 || !(apart.deviations > kMostRatioDeviations)) {
+            continue;
+        }
+        const std::string& name = facts.model()->graph().node(sums[one].node).name;
+        Finding& finding = probe.note(kSkipEffect, {PlaceKind::Node, name, facts.nodeOfPass(name)});
+        finding.what =
+            fmt::format("its branch is {} times as large as its shortcut; of the {} other residual sums "
+                        "{} times (median)",
+                        numberText(std::exp(ratios[one])), sums.size() - 1, numberText(std::exp(apart.median)));
+        finding.means = "Most of the relevance takes one of the two ways here, and not in the other blocks.";
+        finding.remedy = "Compare the weights of this block with the source of the model";
+        finding.numbers = {{"ratio", std::exp(ratios[one])}, {"usual_ratio", std::exp(apart.median)}};
+        finding.threshold = kMostRatioDeviations;
+        finding.action = {"go to node", {{"node", name}}, {}};
+    }
+}
+
 void findSkips(const Facts& facts, Probe& probe)
 {
     std::vector<ResidualSum> sums;
@@ -144,13 +194,16 @@ void findSkips(const Facts& facts, Probe& probe)
     }
     if (const std::optional<std::size_t> odd = oddOneOf(factors, kLeastUsualSums)) {
         reportSkip(facts, sums[*odd], sums[*odd == 0 ? 1 : 0], sums.size() - 1, probe);
+    } else if (facts.pass() != nullptr && facts.pass()->hasForward) {
+        noteRatios(facts, sums, probe);
     }
 }
 
 } // namespace
 
 const Check modelSkip{"model.skip",
-                      "factor of a shortcut or branch of a residual sum that differs from that of all others",
+                      "factor of a shortcut or branch of a residual sum that differs from that of all others; "
+                      "deviations of the others that the size of a branch against its shortcut lies from theirs",
                       0,
                       "0",
                       Need::Model,

@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/windows.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +33,7 @@ std::optional<LeastUnread> leastUnread(const ModelFacts& model, ValueId value)
     std::optional<LeastUnread> least;
     for (const graph::Use& use : graph.uses(value)) {
         const graph::Node& node = graph.node(use.node);
-        if (readsShapeAlone(node)) {
+        if (ops::readsShapeAlone(node)) {
             continue;
         }
         const auto windows = use.slot == 0 ? windowsOf(model, node) : std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -95,11 +96,11 @@ void findUntrained(const Facts& facts, Probe& probe)
         if (!node.domain.empty()) {
             continue;
         }
-        if (node.op == "BatchNormalization") {
+        if (ops::isBatchNormalisation(node)) {
             normalisations.add(node.name, isAll(model.constantOperand(node, kMeanSlot), 0) &&
                                               isAll(model.constantOperand(node, kVarianceSlot), 1));
         }
-        const bool isLinear = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm";
+        const bool isLinear = ops::isConvolution(node) || node.op == "Gemm";
         const Tensor bias = isLinear ? model.constantOperand(node, 2) : Tensor();
         if (bias.isValid()) {
             biases.add(node.name, isAll(bias, 0));

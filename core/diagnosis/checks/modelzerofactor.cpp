@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/ways.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 /// The constant of a product that is 0 throughout; invalid where there is none.
 ValueId zeroFactor(const graph::Graph& graph, const graph::Node& node)
 {
-    if (node.op != "Mul" || !node.domain.empty() || node.inputs.size() != 2) {
+    if (!ops::areElements(node, {ops::Elements::Multiplied}) || node.inputs.size() != 2) {
         return {};
     }
     for (const ValueId factor : node.inputs) {

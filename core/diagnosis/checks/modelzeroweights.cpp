@@ -4,6 +4,8 @@
 #include "core/diagnosis/numbertext.h"
 #include "core/diagnosis/windows.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +33,7 @@ std::optional<ConcatPart> partOf(const Facts& facts, ValueId value, std::int64_t
 {
     const graph::Graph& graph = facts.model()->graph();
     const NodeId producer = graph.value(value).producer;
-    if (!producer.isValid() || graph.node(producer).op != "Concat") {
+    if (!producer.isValid() || !ops::areElements(graph.node(producer), {ops::Elements::Joined})) {
         return std::nullopt;
     }
     const graph::Node& concat = graph.node(producer);
@@ -72,7 +74,7 @@ void findZeroWeights(const Facts& facts, Probe& probe)
         if (!(share >= kMostZeroChannels)) {
             continue;
         }
-        const bool isPicture = node.op == "Conv" || node.op == "ConvTranspose";
+        const bool isPicture = ops::isConvolution(node);
         const auto part = partOf(facts, node.inputs[1 - linear->slot], isPicture ? 1 : -1, zeros);
         Finding& finding =
             probe.warning(2, 0.5 + 0.4 * share, {PlaceKind::Node, node.name, facts.nodeOfPass(node.name)});

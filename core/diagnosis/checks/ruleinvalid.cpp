@@ -49,12 +49,6 @@ double numberOr(const lrp::RuleParameters& parameters, std::string_view name, do
     return number != nullptr ? *number : fallback;
 }
 
-/// Of alpha-beta by parameters: α − β − 1; 0 for other rules.
-double imbalance(const std::string& rule, const lrp::RuleParameters& parameters)
-{
-    return rule == "alpha-beta" ? numberOr(parameters, "alpha", 2) - numberOr(parameters, "beta", 1) - 1 : 0;
-}
-
 /// The node that a glob means, where it is one node of the model; else the glob.
 std::string nodeOfGlob(const Facts& facts, const std::string& glob)
 {
@@ -80,7 +74,7 @@ struct WrittenRule
 
 void judge(const Facts& facts, const WrittenRule& written, Probe& probe)
 {
-    const double beyond = imbalance(written.rule, written.parameters);
+    const double beyond = lrp::imbalanceOf(written.rule, written.parameters).value_or(0);
     const auto made = lrp::makeRule(written.rule, written.parameters);
     const bool isUnbalanced = std::abs(beyond) > kMostUnbalanced;
     const std::string place = nodeOfGlob(facts, written.node);
@@ -167,9 +161,10 @@ void findInvalid(const Facts& facts, Probe& probe)
     }
     for (std::size_t i = 0; i < facts.pass()->assigned->size(); ++i) {
         const lrp::AssignedRule& assigned = (*facts.pass()->assigned)[i];
-        if (assigned.rule && assigned.rule->name() == "alpha-beta") {
+        const lrp::RuleParameters parameters = assigned.rule ? assigned.rule->parameters() : lrp::RuleParameters();
+        if (assigned.rule && lrp::imbalanceOf(assigned.rule->name(), parameters)) {
             judge(facts,
-                  {assigned.matcher, facts.graph().labelOf(NodeId(i)), "alpha-beta", assigned.rule->parameters()},
+                  {assigned.matcher, facts.graph().labelOf(NodeId(i)), std::string(assigned.rule->name()), parameters},
                   probe);
         }
     }

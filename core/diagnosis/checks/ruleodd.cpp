@@ -2,11 +2,11 @@
 #include "core/diagnosis/box.h"
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/lrp/rules/rules.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace retro::diagnosis
@@ -18,13 +18,6 @@ namespace
 /// e of rule.odd, and how many nodes of a type there are at least (section 4.7).
 constexpr double kOddEffect = 0.3;
 constexpr std::size_t kLeastOfType = 3;
-
-/// Rules that one layer has by design (section 4.7).
-bool isForOneLayer(const std::string& rule)
-{
-    static constexpr std::array<std::string_view, 4> kRules{"z-box", "flat", "w-square", "decomposed"};
-    return std::ranges::any_of(kRules, [&rule](std::string_view name) { return rule.starts_with(name); });
-}
 
 /// True for a node that reads an input of the graph through shape maps alone.
 bool isFirstLayer(const Facts& facts, const graph::Node& node)
@@ -101,7 +94,7 @@ void noteOddRule(const Facts& facts, Probe& probe, const RulesOfType& found, con
 void findOddOfType(const Facts& facts, Probe& probe, const RulesOfType& found)
 {
     const auto isLonely = [&](const auto& one) {
-        return one.second.size() == 1 && !isForOneLayer(one.first) &&
+        return one.second.size() == 1 && !lrp::traitsOf(one.first).isForOneLayer &&
                !isFirstLayer(facts, facts.graph().node(one.second.front()));
     };
     const bool isAlone = found.usualCount() > 1 && std::ranges::count_if(found.byRule, isLonely) == 1;

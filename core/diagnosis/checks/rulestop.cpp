@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/lrp/rules/rules.h"
 
 #include <fmt/format.h>
 
@@ -47,7 +48,7 @@ void findStops(const Facts& facts, Probe& probe)
         }
         // What is removed is of either sign: the ledger's amount may cancel, what remains does not.
         const double amount = facts.share(node, event::Cause::Filter);
-        const bool isWhole = facts.ruleName(node) == "stop" && balance.magnitudeHandedOn == 0;
+        const bool isWhole = lrp::traitsOf(facts.ruleName(node)).handsNothingOn && balance.magnitudeHandedOn == 0;
         const double share = amount > 0 && isWhole ? 1 : amount;
         const std::string& name = facts.graph().labelOf(node);
         probe.measured(name, share);

@@ -2,6 +2,7 @@
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
 #include "core/graph/attributes.h"
+#include "core/lrp/rules/rules.h"
 
 #include <fmt/format.h>
 
@@ -126,7 +127,7 @@ void findUnmerged(const Facts& facts, Probe& probe)
         const NodeId node(i);
         const ops::BoundOperator* op = facts.op(node);
         const bool isSite = op != nullptr && op->structure().kind() == ops::StructureKind::Normalisation &&
-                            facts.ruleName(node) == "pass" && facts.balance(node).magnitude > 0;
+                            lrp::traitsOf(facts.ruleName(node)).handsOn && facts.balance(node).magnitude > 0;
         if (!isSite) {
             continue;
         }

@@ -5,6 +5,7 @@
 #include "core/diagnosis/statistics.h"
 #include "core/diagnosis/tokenrelevance.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ std::string causalMark(const Facts& facts)
         if (weights.isValid() && isCausalMap(weights)) {
             return node.name;
         }
-        const std::string inside = node.op == "Attention" ? causalInside(facts, NodeId(i)) : std::string();
+        const std::string inside = ops::isAttention(node) ? causalInside(facts, NodeId(i)) : std::string();
         if (!inside.empty()) {
             return inside;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnosis/checks/checks.h"
 #include "core/diagnosis/numbertext.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
@@ -24,11 +25,13 @@ std::optional<std::int64_t> rowsOfTable(const ModelFacts& model, ValueId input)
 {
     for (const graph::Use& use : model.graph().uses(input)) {
         const graph::Node& node = model.graph().node(use.node);
-        const Tensor table = node.op == "Gather" && use.slot == 1 ? model.weightOperand(node, 0) : Tensor();
+        const Tensor table = ops::areElements(node, {ops::Elements::PickedBy}) && use.slot == 1
+                                 ? model.weightOperand(node, 0)
+                                 : Tensor();
         if (table.isValid() && table.rank() == 2) {
             return table.shape()[0];
         }
-        if (node.op == "Cast" || node.op == "Identity") {
+        if (ops::keepsElements(node)) {
             return rowsOfTable(model, node.outputs.front());
         }
     }

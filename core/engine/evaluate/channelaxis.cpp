@@ -2,6 +2,7 @@
 #include "core/engine/evaluate/channelaxis.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/axismap.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/operatoraxes.h"
 
@@ -26,86 +27,21 @@ using Axes = std::vector<std::int64_t>;
 constexpr std::int64_t kAdded = -1;
 constexpr std::int64_t kMixed = -2; ///< features that a layer made of the input's channels
 
-/// What Squeeze and Unsqueeze name, from operand or attribute; nothing when it is computed.
-std::optional<Axes> namedAxes(const Graph& graph, const Node& node)
-{
-    if (const auto* given = graph::attributeOf<Axes>(node, "axes")) {
-        return *given;
-    }
-    if (node.inputs.size() < 2 || !node.inputs[1].isValid() || !graph.value(node.inputs[1]).constant.isValid()) {
-        return std::nullopt;
-    }
-    return ops::integersOf(graph.value(node.inputs[1]).constant);
-}
-
-/// Counted from the first axis, in order; nothing when one of them is none of `rank`.
-std::optional<Axes> fromFront(std::optional<Axes> axes, std::size_t rank)
-{
-    if (!axes) {
-        return std::nullopt;
-    }
-    for (std::int64_t& axis : *axes) {
-        axis += axis < 0 ? static_cast<std::int64_t>(rank) : 0;
-        if (axis < 0 || static_cast<std::size_t>(axis) >= rank) {
-            return std::nullopt;
-        }
-    }
-    std::ranges::sort(*axes);
-    return axes;
-}
-
-std::optional<Axes> transposed(const Node& node, const Axes& axes)
-{
-    std::vector<std::int64_t> order(axes.size());
-    std::iota(order.rbegin(), order.rend(), std::int64_t{0}); // without a permutation: reversed
-    if (const auto at = node.attributes.find("perm"); at != node.attributes.end()) {
-        order = std::get<std::vector<std::int64_t>>(at->second);
-    }
-    Axes result;
-    for (const std::int64_t from : order) {
-        if (from < 0 || static_cast<std::size_t>(from) >= axes.size() || order.size() != axes.size()) {
-            return std::nullopt;
-        }
-        result.push_back(axes[static_cast<std::size_t>(from)]);
-    }
-    return result;
-}
-
-std::optional<Axes> unsqueezed(const Graph& graph, const Node& node, Axes axes)
-{
-    const std::optional<Axes> named = namedAxes(graph, node);
-    const std::optional<Axes> added = fromFront(named, axes.size() + (named ? named->size() : 0));
-    for (const std::int64_t axis : added.value_or(Axes())) {
-        axes.insert(axes.begin() + axis, kAdded);
-    }
-    return added ? std::optional(axes) : std::nullopt;
-}
-
-std::optional<Axes> squeezed(const Graph& graph, const Node& node, Axes axes)
-{
-    std::optional<Axes> gone = fromFront(namedAxes(graph, node), axes.size());
-    if (!gone) {
-        return std::nullopt;
-    }
-    for (auto axis = gone->rbegin(); axis != gone->rend(); ++axis) {
-        axes.erase(axes.begin() + *axis);
-    }
-    return axes;
-}
-
 /// Axes of the node's first result; nothing when they lose their meaning there.
 std::optional<Axes> axesBehind(const Graph& graph, const Node& node, const Axes& axes)
 {
-    if (node.op == "Transpose") {
-        return transposed(node, axes);
+    const auto numbers = [&](std::size_t slot) {
+        const bool isKnown = slot < node.inputs.size() && graph.value(node.inputs[slot]).constant.isValid();
+        return isKnown ? std::optional(ops::integersOf(graph.value(node.inputs[slot]).constant)) : std::nullopt;
+    };
+    const std::optional<ops::AxisMap> map = ops::axesOf({node, axes.size(), nullptr, nullptr, numbers});
+    if (!map) {
+        return ops::operatorAxes(node).keepsAll ? std::optional(axes) : std::nullopt;
     }
-    if (node.op == "Unsqueeze") {
-        return unsqueezed(graph, node, axes);
-    }
-    if (node.op == "Squeeze") {
-        return squeezed(graph, node, axes);
-    }
-    return ops::operatorAxes(node.op).keepsAll ? std::optional(axes) : std::nullopt;
+    Axes behind;
+    std::ranges::transform(*map, std::back_inserter(behind),
+                           [&](const auto& source) { return source ? axes[source->axis] : kAdded; });
+    return behind;
 }
 
 /// The position of the channels in the operand `slot` of a node that gives axes a meaning.
@@ -124,7 +60,7 @@ std::optional<std::size_t> channelsOf(const Graph& graph, const graph::Use& use,
         return std::nullopt;
     }
     using enum ops::OperatorAxes::Channels;
-    const ops::OperatorAxes::Channels channels = ops::operatorAxes(node.op).channels;
+    const ops::OperatorAxes::Channels channels = ops::operatorAxes(node).channels;
     if (channels == First) {
         return 1;
     }
@@ -135,7 +71,7 @@ std::optional<std::size_t> channelsOf(const Graph& graph, const graph::Use& use,
 std::optional<std::size_t> samplesOf(const Graph& graph, const graph::Use& use)
 {
     const Node& node = graph.node(use.node);
-    if (!ops::operatorAxes(node.op).hasTimeAndSample || use.slot != 0) {
+    if (!ops::operatorAxes(node).hasTimeAndSample || use.slot != 0) {
         return std::nullopt;
     }
     return graph::intAttribute(node, "layout", 0) == 1 ? 0 : 1;
@@ -144,7 +80,7 @@ std::optional<std::size_t> samplesOf(const Graph& graph, const graph::Use& use)
 /// True where time and samples are in the result what they are in the first operand: a dense layer, a normalisation.
 bool keepsAllButLast(const graph::Use& use, const Node& node)
 {
-    return use.slot == 0 && ops::operatorAxes(node.op).keepsAllButLast;
+    return use.slot == 0 && ops::operatorAxes(node).keepsAllButLast;
 }
 
 ChannelAxis nameOf(std::int64_t axis, std::size_t rank)

@@ -3,6 +3,8 @@
 #include "core/engine/evaluate/subject.h"
 #include "core/graph/attributes.h"
 #include "core/graph/walkback.h"
+#include "core/ops/axismap.h"
+#include "core/ops/elements.h"
 #include "core/ops/operatoraxes.h"
 
 #include <fmt/format.h>
@@ -34,6 +36,8 @@ struct FeatureMap
 
 constexpr std::size_t kLeastRank = 3; ///< samples, channels, places
 
+using enum ops::Elements;
+
 /// True where two shapes differ along one axis at most: what a layer, an activation or a slice does to its operand.
 bool areAlike(const tensor::Shape& a, const tensor::Shape& b)
 {
@@ -50,19 +54,9 @@ ValueId operandOfSameAxes(const execute::BoundModel& model, const graph::Node& n
     const tensor::Shape& shape = model.typeOf(node.outputs.front()).shape;
     const auto found = std::ranges::find_if(node.inputs, [&](ValueId operand) {
         return operand.isValid() && !model.isConstant(operand) &&
-               (node.op == "Transpose" || areAlike(model.typeOf(operand).shape, shape));
+               (ops::areElements(node, {Turned}) || areAlike(model.typeOf(operand).shape, shape));
     });
     return found == node.inputs.end() ? ValueId() : *found;
-}
-
-/// Where an axis goes in a Transpose; nothing without a permutation.
-std::optional<std::size_t> turned(const graph::Node& transpose, std::size_t axis)
-{
-    const auto* list = graph::attributeOf<std::vector<std::int64_t>>(transpose, "perm");
-    if (list == nullptr) {
-        return std::nullopt;
-    }
-    return static_cast<std::size_t>(std::ranges::find(*list, static_cast<std::int64_t>(axis)) - list->begin());
 }
 
 /// The axis of the channels, followed back to what gives axes their meaning; nothing where the way ends before.
@@ -76,10 +70,10 @@ std::optional<std::size_t> channelAxisOf(const execute::BoundModel& model, Value
             return std::nullopt;
         }
         const graph::Node& node = graph.node(id);
-        if (ops::operatorAxes(node.op).classes == ops::OperatorAxes::Channels::First) {
+        if (ops::operatorAxes(node).classes == ops::OperatorAxes::Channels::First) {
             break;
         }
-        if (node.op == "Transpose") {
+        if (ops::areElements(node, {Turned})) {
             transposes.push_back(&node);
         }
         value = operandOfSameAxes(model, node);
@@ -89,7 +83,7 @@ std::optional<std::size_t> channelAxisOf(const execute::BoundModel& model, Value
     }
     std::optional<std::size_t> axis = 1;
     for (auto node = transposes.rbegin(); axis && node != transposes.rend(); ++node) {
-        axis = turned(**node, *axis);
+        axis = ops::axisBehind({**node, model.typeOf((*node)->inputs.front()).shape.size()}, *axis);
     }
     return axis;
 }

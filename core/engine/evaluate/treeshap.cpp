@@ -4,6 +4,7 @@
 #include "core/engine/evaluate/attribution.h"
 #include "core/execute/boundmodel.h"
 #include "core/graph/walkback.h"
+#include "core/ops/elements.h"
 #include "core/ops/ml/treescores.h"
 
 #include <fmt/format.h>
@@ -52,11 +53,7 @@ struct TreeSum
 
 constexpr const char* kWayOut = "shapley gives Shapley values of any model";
 
-template <std::size_t N>
-bool isOneOf(const std::array<std::string_view, N>& names, const std::string& op)
-{
-    return std::ranges::find(names, op) != names.end();
-}
+using enum ops::Elements;
 
 /// An element of a value, and how often it counts.
 struct ScorePart
@@ -148,7 +145,7 @@ private:
             return {};
         }
         static constexpr std::array<std::string_view, 3> kMonotone{"Sigmoid", "Softmax", "LogSoftmax"};
-        if (isOneOf(kMonotone, node->op) && isAlone()) {
+        if (std::ranges::count(kMonotone, node->op) > 0 && isAlone()) {
             open({node->inputs.front(), part.element, beforeFunction(node->op, part.factor)});
             return {};
         }
@@ -173,10 +170,8 @@ private:
     /// Where an element was before a node that only moves elements; nothing of other nodes.
     [[nodiscard]] std::optional<ScorePart> movedFrom(const graph::Node& node, const ScorePart& part) const
     {
-        static constexpr std::array<std::string_view, 6> kInOrder{"Identity", "Cast",    "Reshape",
-                                                                  "Flatten",  "Squeeze", "Unsqueeze"};
         const ValueId first = node.inputs.front();
-        const bool isInOrder = isOneOf(kInOrder, node.op) || (node.op == "Transpose" && isRow(first));
+        const bool isInOrder = ops::keepsElements(node) || (ops::areElements(node, {Turned}) && isRow(first));
         if (isInOrder && tensor::isFloating(m_model.typeOf(part.value).dtype)) {
             return ScorePart{first, part.element, part.factor};
         }
@@ -185,7 +180,7 @@ private:
             const auto at = static_cast<std::int64_t>(m_model.constant(node.inputs[1]).at(part.element));
             return ScorePart{first, at < 0 ? at + sizeOf(first) : at, part.factor};
         }
-        return node.op == "Concat" && isRow(part.value) ? joinedFrom(node, part) : std::nullopt;
+        return ops::areElements(node, {Joined}) && isRow(part.value) ? joinedFrom(node, part) : std::nullopt;
     }
 
     [[nodiscard]] std::optional<ScorePart> joinedFrom(const graph::Node& node, ScorePart part) const
@@ -208,9 +203,9 @@ private:
     /// What a product multiplies its only computed operand by; nothing of other nodes.
     [[nodiscard]] std::optional<double> factorOf(const graph::Node& node, const ScorePart& part) const
     {
-        const bool isQuotient = node.op == "Div" && m_model.isConstant(node.inputs[1]);
+        const bool isQuotient = ops::areElements(node, {Divided}) && m_model.isConstant(node.inputs[1]);
         const auto computed = std::ranges::count_if(node.inputs, [&](ValueId x) { return !m_model.isConstant(x); });
-        if ((!isQuotient && node.op != "Mul") || computed != 1) {
+        if ((!isQuotient && !ops::areElements(node, {Multiplied})) || computed != 1) {
             return std::nullopt;
         }
         const ValueId constant = node.inputs[m_model.isConstant(node.inputs[1]) ? 1 : 0];
@@ -221,17 +216,17 @@ private:
     /// The operands of a sum, or of a product with constants.
     Result<void> openSum(const graph::Node& node, const ScorePart& part)
     {
-        static constexpr std::array<std::string_view, 4> kSums{"Add", "Sum", "Sub", "Neg"};
         const std::optional<double> factor = factorOf(node, part);
         const bool fits = std::ranges::all_of(node.inputs, [&](ValueId operand) {
             return sizeOf(operand) == 1 || sizeOf(operand) == sizeOf(part.value);
         });
-        if (!fits || (!factor && !isOneOf(kSums, node.op))) {
+        if (!fits || (!factor && !ops::areElements(node, {Summed, Subtracted, Negated}))) {
             return refusal(part.value);
         }
         for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
             const ValueId operand = node.inputs[slot];
-            const bool isTakenOff = node.op == "Neg" || (node.op == "Sub" && slot == 1);
+            const bool isTakenOff =
+                slot == 1 ? ops::areElements(node, {Subtracted}) : ops::areElements(node, {Negated});
             const double sign = isTakenOff ? -1 : 1;
             if (!factor || !m_model.isConstant(operand)) { // else it is the factor
                 open({operand, elementOf(operand, part), part.factor * factor.value_or(sign)});
@@ -264,10 +259,6 @@ Result<TreeSum> treeSumOf(const execute::BoundModel& model, ValueId value, std::
 /// missing, reshaped. Errors (Usage): the first node on the way that mixes them.
 Result<ValueId> inputInOrder(const execute::BoundModel& model, ValueId value)
 {
-    static constexpr std::array<std::string_view, 23> kByElement{
-        "Identity", "Cast", "Add",   "Sub",     "Mul",     "Div",     "Neg",      "Abs",
-        "Sqrt",     "Exp",  "Log",   "Pow",     "Clip",    "Relu",    "Where",    "IsNaN",
-        "Equal",    "Not",  "Round", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
     const graph::Graph& graph = model.graph();
     const std::int64_t size = tensor::elementCount(model.typeOf(value).shape);
     ValueId input;
@@ -279,7 +270,8 @@ Result<ValueId> inputInOrder(const execute::BoundModel& model, ValueId value)
         const bool isInput = graph.value(behind).kind == graph::ValueKind::Input;
         const graph::Node* node = isInput ? nullptr : &graph.node(graph.nodeOf(behind));
         const bool isKept = tensor::elementCount(model.typeOf(behind).shape) == size;
-        if (!isKept || (isInput ? input.isValid() : !isOneOf(kByElement, node->op))) {
+        if (!isKept ||
+            (isInput ? input.isValid() : !(ops::isElementByElement(*node) || ops::areElements(*node, {Reshaped})))) {
             mixer = isInput ? fmt::format("input \"{}\"", graph.value(behind).name)
                             : fmt::format("node '{}' ({})", node->name, node->op);
             return graph::Walk::Stop;

@@ -4,12 +4,13 @@
 #include "core/engine/evaluate/channelaxis.h"
 #include "core/graph/attributes.h"
 #include "core/graph/walkback.h"
+#include "core/ops/elements.h"
+#include "core/ops/operatoraxes.h"
 #include "core/ops/structure.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <limits>
 #include <vector>
@@ -46,8 +47,6 @@ bool saysCtc(std::string name)
     return name.find("ctc") != std::string::npos;
 }
 
-bool isRecurrentOp(const Node& node) { return node.op == "LSTM" || node.op == "GRU" || node.op == "RNN"; }
-
 /// A convolution whose window is longer than one element.
 bool isWide(const execute::BoundModel& model, const Node& node)
 {
@@ -62,17 +61,17 @@ bool isWide(const execute::BoundModel& model, const Node& node)
 /// Through what leaves the classes as they are, up to what makes them.
 void lookAtEnd(const execute::BoundModel& model, ValueId value, BehindScores& behind)
 {
-    static constexpr std::array<std::string_view, 12> kBetween{"Add",     "Cast",       "Div",       "Identity",
-                                                               "Log",     "LogSoftmax", "Reshape",   "Softmax",
-                                                               "Squeeze", "Transpose",  "Unsqueeze", "Flatten"};
+    using enum ops::Elements;
     const Graph& graph = model.graph();
     while (graph.value(value).kind == graph::ValueKind::Result) {
         const Node& node = graph.node(graph.nodeOf(value));
         const auto last = static_cast<std::int64_t>(model.typeOf(value).shape.size()) - 1;
         const std::int64_t axis = graph::intAttribute(node, "axis", -1);
         behind.hasLogSoftmax = behind.hasLogSoftmax || (node.op == "LogSoftmax" && (axis == -1 || axis == last));
-        behind.isLinear = node.op == "MatMul" || node.op == "Gemm" || node.op == "Conv" || node.op == "Einsum";
-        if (std::ranges::find(kBetween, node.op) == kBetween.end()) {
+        const ops::StructureKind kind = model.op(graph.nodeOf(value)).structure().kind();
+        behind.isLinear = kind == ops::StructureKind::LinearMap || kind == ops::StructureKind::Bilinear;
+        if (kind != ops::StructureKind::Softmax &&
+            !ops::areElements(node, {Kept, Converted, Reshaped, Turned, Summed, Divided}) && node.op != "Log") {
             return;
         }
         const auto carrier = std::ranges::find_if(
@@ -95,7 +94,7 @@ BehindScores lookBehind(const execute::BoundModel& model, ValueId value)
         behind.isNamed = behind.isNamed || saysCtc(graph.value(one).name);
         if (id.isValid() && !graph.isInput(id)) {
             const Node& node = graph.node(id);
-            behind.isRecurrent = behind.isRecurrent || isRecurrentOp(node);
+            behind.isRecurrent = behind.isRecurrent || ops::operatorAxes(node).hasTimeAndSample;
             behind.hasConvolution = behind.hasConvolution || isWide(model, node);
         }
         return graph::Walk::GoOn;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explain/saturatedtarget.h"
 
+#include "core/ops/elements.h"
 #include "core/ops/quantise/straightthrough.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
 #include <vector>
 
 namespace retro::engine
@@ -22,10 +22,8 @@ using tensor::Tensor;
 /// The node that makes a value, behind those that hand all elements on in their order; invalid: an input.
 NodeId makerOf(const graph::Graph& graph, ValueId value)
 {
-    static constexpr std::array<std::string_view, 6> kHandOn{"Cast",    "Flatten", "Identity",
-                                                             "Reshape", "Squeeze", "Unsqueeze"};
     NodeId node = graph.nodeOf(value);
-    while (node.isValid() && !graph.isInput(node) && std::ranges::find(kHandOn, graph.node(node).op) != kHandOn.end()) {
+    while (node.isValid() && !graph.isInput(node) && ops::keepsElements(graph.node(node))) {
         node = graph.nodeOf(graph.node(node).inputs.front());
     }
     return node.isValid() && !graph.isInput(node) ? node : NodeId();

@@ -3,6 +3,7 @@
 #include "core/engine/evaluate/channelaxis.h"
 #include "core/engine/explain/explain.h"
 #include "core/engine/results/runfacts.h"
+#include "core/ops/elements.h"
 #include "core/ops/scoretail.h"
 #include "core/trace/targetplace.h"
 
@@ -47,7 +48,8 @@ ResolvedTarget inItsColumns(const execute::BoundModel& model, const ResolvedTarg
 {
     const graph::Graph& graph = model.graph();
     const base::NodeId node = graph.nodeOf(target.value);
-    const bool isJoined = node.isValid() && !graph.isInput(node) && graph.node(node).op == "Concat" &&
+    const bool isJoined = node.isValid() && !graph.isInput(node) &&
+                          ops::areElements(graph.node(node), {ops::Elements::Joined}) &&
                           model.typeOf(target.value).shape.size() == 2;
     std::int64_t first = 0;
     for (const base::ValueId part : isJoined ? graph.node(node).inputs : std::vector<base::ValueId>()) {

@@ -3,6 +3,7 @@
 #include "core/base/editdistance.h"
 #include "core/engine/explain/segment.h"
 #include "core/graph/walkback.h"
+#include "core/ops/elements.h"
 #include "core/ops/scoretail.h"
 #include "core/trace/targetplace.h"
 
@@ -142,7 +143,7 @@ base::Error noSuchValue(const TargetRequest& request, const graph::Graph& graph)
 bool isInputAsItIs(const graph::Graph& graph, base::ValueId value)
 {
     base::NodeId node = graph.nodeOf(value);
-    while (node.isValid() && !graph.isInput(node) && graph.node(node).op == "Identity") {
+    while (node.isValid() && !graph.isInput(node) && ops::areElements(graph.node(node), {ops::Elements::Kept})) {
         node = graph.nodeOf(graph.node(node).inputs.front());
     }
     return node.isValid() && graph.isInput(node);

@@ -38,6 +38,25 @@ bool areSameAttributes(const graph::Attributes& a, const graph::Attributes& b)
     });
 }
 
+/// How a whole number follows from an extent: factor · extent + offset.
+struct FollowingNumber
+{
+    std::int64_t factor = 0;
+    std::int64_t offset = 0;
+};
+
+/// The law of a number that was seen at three extents; nothing where there is none.
+std::optional<FollowingNumber> numberFollowing(const ThreeExtents& extents, const std::array<std::int64_t, 3>& seen)
+{
+    const std::int64_t rise = seen[1] - seen[0];
+    const std::int64_t step = extents[1] - extents[0];
+    if (rise % step != 0) {
+        return std::nullopt;
+    }
+    const FollowingNumber law{rise / step, seen[0] - rise / step * extents[0]};
+    return seen[2] == law.factor * extents[2] + law.offset ? std::optional(law) : std::nullopt;
+}
+
 /// A list of whole numbers as nodes; nothing where one of them follows no law.
 ValueId numbersFollowing(RelevanceSteps& steps, const std::function<ValueId()>& extent, const ThreeExtents& extents,
                          const std::array<std::vector<std::int64_t>, 3>& seen)
@@ -140,17 +159,6 @@ bool areSameNodes(const graph::Graph& a, const graph::Graph& b)
                return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs &&
                       areSameAttributes(one.attributes, other.attributes);
            });
-}
-
-std::optional<FollowingNumber> numberFollowing(const ThreeExtents& extents, const std::array<std::int64_t, 3>& seen)
-{
-    const std::int64_t rise = seen[1] - seen[0];
-    const std::int64_t step = extents[1] - extents[0];
-    if (rise % step != 0) {
-        return std::nullopt;
-    }
-    const FollowingNumber law{rise / step, seen[0] - rise / step * extents[0]};
-    return seen[2] == law.factor * extents[2] + law.offset ? std::optional(law) : std::nullopt;
 }
 
 ValueId constantFollowing(RelevanceSteps& steps, const std::function<ValueId()>& extent, const ThreeExtents& extents,

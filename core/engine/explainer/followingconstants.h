@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 namespace retro::engine
 {
@@ -20,17 +19,6 @@ using ThreeTensors = std::array<const tensor::Tensor*, 3>;
 
 /// True when the nodes are the same, one by one, with the same operands; constants may differ.
 [[nodiscard]] bool areSameNodes(const graph::Graph& a, const graph::Graph& b);
-
-/// How a whole number follows from an extent: factor · extent + offset.
-struct FollowingNumber
-{
-    std::int64_t factor = 0;
-    std::int64_t offset = 0;
-};
-
-/// The law of a number that was seen at three extents; nothing where there is none.
-[[nodiscard]] std::optional<FollowingNumber> numberFollowing(const ThreeExtents& extents,
-                                                             const std::array<std::int64_t, 3>& seen);
 
 /// A constant computed from the extent (`extent` gives it as [1] integers): whole numbers by their law, numbers that
 /// are all the same, and slices that are all the same along an axis. Invalid where it does not follow in that way.

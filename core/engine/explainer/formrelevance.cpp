@@ -2,6 +2,7 @@
 // What a rule does at a node, as nodes of the standard: its form (lrp::NodeForm) is read as the engine reads it.
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <numeric>
 
@@ -23,11 +24,8 @@ constexpr double kMasked = -1e30;
 constexpr std::int64_t kSoftmaxOfOneAxis = 13;
 
 /// True for LayerNormalization, and for those that are divided by the root mean square alone.
-bool isLayerNormalisation(const RelevanceSite& site) { return site.node.op == "LayerNormalization"; }
-bool isRmsNormalisation(const RelevanceSite& site)
-{
-    return site.node.op == "RMSNormalization" || site.node.op == "SimplifiedLayerNormalization";
-}
+bool isLayerNormalisation(const RelevanceSite& site) { return ops::isLayerNormalisation(site.node); }
+bool isRmsNormalisation(const RelevanceSite& site) { return ops::isRmsNormalisation(site.node); }
 
 /// s·w/σ with the deviation σ held constant, less its mean where a mean is subtracted.
 Result<ValueId> throughDeviation(RelevanceSite& site, ValueId s)

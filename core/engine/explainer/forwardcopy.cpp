@@ -2,6 +2,9 @@
 #include "core/engine/explainer/forwardcopy.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
+#include "core/ops/numbertypes.h"
 #include "core/ops/registry.h"
 #include "core/tape/gradientgraph/olderform.h"
 
@@ -100,7 +103,7 @@ void addMeanPerAxis(RelevanceSteps& steps, ValueId value, std::size_t rank, Valu
 /// there. `rank` is that of its first operand.
 bool takesNewerForm(graph::Node& node, RelevanceSteps& steps, std::size_t rank, std::int64_t opset)
 {
-    const bool isSoftmax = node.op == "Softmax" || node.op == "LogSoftmax";
+    const bool isSoftmax = ops::isSoftmax(node);
     if (isSoftmax && node.opset < kAxesOperands) {
         return softmaxBecomesNewer(node, rank);
     }
@@ -125,7 +128,7 @@ bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, st
     if (!takesNewerForm(node, steps, rank, opset)) {
         return false;
     }
-    if (node.op == "BatchNormalization") {
+    if (ops::isBatchNormalisation(node)) {
         node.attributes.erase("spatial");
     }
     node.opset = opset;
@@ -135,7 +138,7 @@ bool becomesNewer(graph::Node& node, RelevanceSteps& steps, std::size_t rank, st
 /// An operator of our own in steps. Errors (Input): one that has no such steps. `made` is the copy of `node` there.
 base::Result<void> addOwnNode(RelevanceSteps& steps, const graph::Node& node, const graph::Node& made)
 {
-    if (made.domain == "retrograde" && made.op == "MatMul" && made.inputs.size() == 3) {
+    if (ops::isLinearLayer(made) && made.inputs.size() == 3) {
         const ValueId product = steps.node("MatMul", {made.inputs[0], made.inputs[1]});
         steps.named("Add", {product, made.inputs[2]}, made.outputs[0]);
         return {};
@@ -148,7 +151,7 @@ base::Result<void> addOwnNode(RelevanceSteps& steps, const graph::Node& node, co
         steps.named("Gather", made.inputs, made.outputs[0], made.attributes);
         return {};
     }
-    if (made.op == "PassThrough" || made.op == "Detach" || made.op == "Checkpoint") {
+    if (ops::areElements(made, {ops::Elements::Kept})) {
         steps.named("Identity", {made.inputs[0]}, made.outputs[0]);
         return {};
     }
@@ -194,18 +197,6 @@ base::Result<void> addStandardNode(graph::GraphBuilder& builder, RelevanceSteps&
     }
     builder.addNode(std::move(made));
     return {};
-}
-
-/// Element type of a Cast to float64, by its number in ONNX.
-constexpr std::int64_t kOnnxDouble = 11;
-
-/// They move elements: nothing is rounded, and runtimes have them for every type.
-constexpr std::array<std::string_view, 10> kMoves{"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose",
-                                                  "Concat",  "Slice",   "Split",   "Gather",    "Identity"};
-
-bool changesType(const graph::Node& node)
-{
-    return node.domain.empty() && (node.op == "Cast" || node.op == "CastLike");
 }
 
 } // namespace
@@ -288,22 +279,22 @@ bool ForwardCopy::isInOneType(const graph::Node& node) const
     }
     // Of a narrow type the graph states where it rounds: behind each operator, once. Runtimes without an operator in
     // that type compute several in float32 before they round, or refuse it.
-    const bool isMove =
-        node.domain.empty() && std::ranges::find(kMoves, node.op) != kMoves.end() && node.opset <= m_steps.opset();
+    // What moves elements rounds nothing, and runtimes have it for every type.
+    const bool isMove = node.domain.empty() && ops::movesElements(node) && node.opset <= m_steps.opset();
     return !one || *one == m_steps.floatType() || isMove;
 }
 
 Result<void> ForwardCopy::addNode(const graph::Node& node)
 {
     const bool isDouble = m_model.precision() == execute::Precision::Double;
-    if (isInOneType(node) || changesType(node)) {
+    if (isInOneType(node) || ops::areElements(node, {ops::Elements::Converted})) {
         const tensor::DType wide = m_steps.floatType();
         if (!node.outputs.empty() && tensor::isFloating(typeOf(node.outputs.front()))) {
             m_steps.setFloatType(typeOf(node.outputs.front())); // of the numbers that become operands
         }
         graph::Node made = node;
-        if (isDouble && node.op == "Cast" && tensor::isFloating(typeOf(node.outputs.front()))) {
-            made.attributes["to"] = kOnnxDouble;
+        if (isDouble && ops::isCast(node) && tensor::isFloating(typeOf(node.outputs.front()))) {
+            made.attributes["to"] = ops::onnxOf(tensor::DType::Float64);
         }
         const Result<void> added =
             addStandardNode(m_builder, m_steps, m_model, made, [this](graph::ValueId value) { return own(value); });

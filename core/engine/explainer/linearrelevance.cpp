@@ -2,6 +2,7 @@
 // Rules of linear maps, as nodes of the standard.
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <map>
@@ -22,13 +23,13 @@ constexpr WeightVariant kOnes{WeightPart::Ones, 0};
 
 bool isGemm(const graph::Node& node) { return node.domain.empty() && node.op == "Gemm"; }
 /// The same for every sample.
-bool isConvolving(const graph::Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
+bool isConvolving(const graph::Node& node) { return ops::isConvolution(node); }
 
 /// Has a form in standard operators, of floats.
 bool isWritten(const graph::Node& node)
 {
-    const bool isProduct = node.op == "MatMul" && (node.domain.empty() || node.domain == "retrograde");
-    return isProduct || isGemm(node) || (node.domain.empty() && (isConvolving(node) || node.op == "Einsum"));
+    const bool isProduct = ops::isMatMul(node) || ops::isLinearLayer(node);
+    return isProduct || isGemm(node) || (node.domain.empty() && (isConvolving(node) || ops::isEinsum(node)));
 }
 
 /// The map x·W with changed weights, and its transposed map.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/maskedbranches.h"
 
+#include "core/ops/elements.h"
 #include "core/ops/structure.h"
 
 #include <algorithm>
@@ -20,14 +21,14 @@ namespace
 
 constexpr std::array<std::string_view, 9> kMakers{"Acos", "Acosh", "Asin", "Atanh",     "Exp",
                                                   "Log",  "Pow",   "Sqrt", "Reciprocal"};
-/// Functions that are known by their reverse rule, of places.
-constexpr std::array<std::string_view, 3> kOfPlaces{"Max", "Min", "Pow"};
 
-bool isChoice(const Node& node) { return node.op == "Where" && node.domain.empty(); }
+using enum ops::Elements;
+
+bool isChoice(const Node& node) { return ops::areElements(node, {Chosen}); }
 
 bool makesWrong(const execute::BoundModel& model, const Node& node)
 {
-    const bool isQuotient = node.op == "Div" && !model.isConstant(node.inputs[1]);
+    const bool isQuotient = ops::areElements(node, {Divided}) && !model.isConstant(node.inputs[1]);
     return node.domain.empty() && (isQuotient || std::ranges::find(kMakers, node.op) != kMakers.end());
 }
 
@@ -60,11 +61,9 @@ MaskedBranches::MaskedBranches(const execute::BoundModel& model)
 
 bool isOfPlaces(const execute::BoundModel& model, NodeId node)
 {
-    using enum ops::StructureKind;
-    const ops::StructureKind kind = model.op(node).structure().kind();
-    const bool isKnown = std::ranges::find(kOfPlaces, model.graph().node(node).op) != kOfPlaces.end();
-    return kind == SumOfOperands || kind == Product || kind == Quotient || kind == ElementWise ||
-           kind == Normalisation || (kind == Differentiable && isKnown);
+    return model.op(node).structure().kind() == ops::StructureKind::Normalisation ||
+           ops::areElements(model.graph().node(node),
+                            {Bounded, Function, Combined, Summed, Subtracted, Multiplied, Divided});
 }
 
 } // namespace retro::engine

@@ -25,6 +25,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -55,26 +56,23 @@ std::optional<std::pair<std::size_t, std::size_t>> placeOfExtent(const graph::Gr
     return std::nullopt;
 }
 
-/// The symbol of the one extent that the inputs of a graph leave free; empty where several are, or none.
+/// The symbol of the one extent that the inputs of a graph leave free; where first axes alone are free, they are all of
+/// the samples, and have the symbol of one of them. Empty where several are free, or none.
 std::string soleFreeExtent(const graph::Graph& graph)
 {
-    std::string sole;
+    std::set<std::string> symbols;
+    bool isOfSamples = true;
     for (const ValueId id : graph.inputs()) {
         const graph::Value& input = graph.value(id);
         for (std::size_t axis = 0; input.shape && axis < input.shape->size(); ++axis) {
             const Dimension& one = (*input.shape)[axis];
-            if (one.extent) {
-                continue;
+            if (!one.extent) {
+                symbols.insert(graph::isPlaceholder(one.symbol) ? fmt::format("{}[{}]", input.name, axis) : one.symbol);
+                isOfSamples = isOfSamples && axis == 0;
             }
-            const std::string symbol =
-                graph::isPlaceholder(one.symbol) ? input.name + "[" + std::to_string(axis) + "]" : one.symbol;
-            if (!sole.empty() && sole != symbol) {
-                return {};
-            }
-            sole = symbol;
         }
     }
-    return sole;
+    return symbols.size() == 1 || (isOfSamples && !symbols.empty()) ? *symbols.begin() : std::string();
 }
 
 class Joint

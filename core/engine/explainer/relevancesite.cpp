@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/relevancesite.h"
 
-#include "core/engine/explainer/followingconstants.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/ops/kernel/elementmap.h"
+#include "core/ops/layerkind.h"
 #include "core/tape/gradientgraph/emitrule.h"
 
 #include <fmt/format.h>
@@ -19,152 +20,6 @@ namespace retro::engine
 
 using base::Result;
 using ops::StructureKind;
-
-namespace
-{
-
-/// What a rule wrote for one number of samples.
-struct WrittenGraph
-{
-    graph::Graph graph;
-    std::vector<graph::ValueId> results; ///< invalid where there is none
-};
-
-Result<WrittenGraph> writtenFor(const execute::BoundModel& model, const RelevanceSteps& like, std::int64_t opset,
-                                const std::vector<tensor::DType>& types, const SampleBindings::Write& write)
-{
-    graph::GraphBuilder builder("part");
-    builder.setOpset("", opset);
-    std::vector<ValueId> operands;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        operands.push_back(builder.addInput("operand" + std::to_string(i), types[i], std::nullopt));
-    }
-    tape::Emitter emit(builder, opset, like.floatType(), "part");
-    RETRO_TRY(const std::vector<ValueId> made, write(emit, model, operands));
-    WrittenGraph written;
-    std::vector<std::string> names;
-    for (const ValueId value : made) {
-        if (value.isValid()) { // an output may be an operand or named twice
-            const ValueId output = builder.addResult("result" + std::to_string(names.size()));
-            emit.named("Identity", {value}, output);
-            builder.addOutput(output);
-        }
-        names.push_back(value.isValid() ? "result" + std::to_string(names.size()) : "");
-    }
-    RETRO_TRY(written.graph, std::move(builder).build());
-    for (const std::string& name : names) {
-        written.results.push_back(name.empty() ? ValueId() : *written.graph.findValue(name));
-    }
-    return written;
-}
-
-} // namespace
-
-bool SampleBindings::apply(const graph::Graph& graph)
-{
-    bool isAny = false;
-    for (const graph::ValueId input : graph.inputs()) {
-        const auto& shape = graph.value(input).shape;
-        for (std::size_t axis = 0; shape && axis < shape->size(); ++axis) {
-            if (!(*shape)[axis].extent && axis != 0) {
-                return false;
-            }
-            isAny = isAny || !(*shape)[axis].extent;
-        }
-    }
-    return isAny;
-}
-
-namespace
-{
-
-/// Writes the constants of three graphs that differ in the number of samples alone, which is `extents`: as constants or
-/// by `count`. False where one follows no law.
-bool copyConstants(RelevanceSteps& steps, const std::function<ValueId()>& count, const ThreeExtents& extents,
-                   const std::array<const graph::Graph*, 3>& graphs, std::vector<ValueId>& copy)
-{
-    for (std::size_t i = 0; i < copy.size(); ++i) {
-        const graph::ValueId id(i);
-        if (graphs[0]->value(id).kind != graph::ValueKind::Constant) {
-            continue;
-        }
-        const std::array seen{&graphs[0]->value(id).constant, &graphs[1]->value(id).constant,
-                              &graphs[2]->value(id).constant};
-        const bool isOne = seen[0]->bitEqual(*seen[1]) && seen[0]->bitEqual(*seen[2]);
-        copy[i] = isOne ? steps.constant(*seen[0]) : constantFollowing(steps, count, extents, seen);
-        if (!copy[i].isValid()) {
-            return false;
-        }
-    }
-    return true;
-}
-
-} // namespace
-
-Result<void> SampleBindings::bind()
-{
-    if (!m_more.empty()) {
-        return {};
-    }
-    const graph::Graph& graph = m_model.graph();
-    std::vector<std::shared_ptr<const execute::BoundModel>> more;
-    for (const std::int64_t samples : kMore) {
-        std::vector<ops::TensorType> types;
-        for (const graph::ValueId input : graph.inputs()) {
-            types.push_back(m_model.typeOf(input));
-            const auto& shape = graph.value(input).shape;
-            if (shape && !shape->empty() && !shape->front().extent) {
-                types.back().shape.front() = samples;
-            }
-        }
-        RETRO_TRY(auto bound, execute::BoundModel::bind(m_model.sharedGraph(), types, m_model.precision(), {}, m_stop));
-        more.push_back(std::move(bound));
-    }
-    m_more = std::move(more);
-    return {};
-}
-
-ValueId SampleBindings::count(RelevanceSteps& steps)
-{
-    if (!m_count.isValid()) {
-        m_count = steps.node("Gather", {steps.shapeOf(m_samples), steps.ints({0})});
-    }
-    return m_count;
-}
-
-Result<std::vector<ValueId>> SampleBindings::write(RelevanceSteps& steps, const std::vector<ValueId>& operands,
-                                                   const std::vector<tensor::DType>& types, const Write& write)
-{
-    RETRO_CHECK(bind());
-    const std::int64_t opset = steps.opset();
-    RETRO_TRY(const WrittenGraph written, writtenFor(m_model, steps, opset, types, write));
-    RETRO_TRY(const WrittenGraph second, writtenFor(*m_more[0], steps, opset, types, write));
-    RETRO_TRY(const WrittenGraph third, writtenFor(*m_more[1], steps, opset, types, write));
-    if (!areSameNodes(written.graph, second.graph) || !areSameNodes(written.graph, third.graph)) {
-        return std::vector<ValueId>();
-    }
-    std::vector<ValueId> copy(written.graph.valueCount());
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-        copy[written.graph.inputs()[i].index()] = operands[i];
-    }
-    const std::array graphs{&written.graph, &second.graph, &third.graph};
-    if (!copyConstants(
-            steps, [&] { return count(steps); }, {2, kMore[0], kMore[1]}, graphs, copy)) {
-        return std::vector<ValueId>();
-    }
-    const auto mapped = [&copy](ValueId value) { return value.isValid() ? copy[value.index()] : value; };
-    for (const graph::Node& node : written.graph.nodes()) {
-        std::vector<ValueId> inputs;
-        std::ranges::transform(node.inputs, std::back_inserter(inputs), mapped);
-        const std::vector<ValueId> made = steps.node(node.op, std::move(inputs), node.attributes, node.outputs.size());
-        for (std::size_t k = 0; k < made.size(); ++k) {
-            copy[node.outputs[k].index()] = made[k];
-        }
-    }
-    std::vector<ValueId> results;
-    std::ranges::transform(written.results, std::back_inserter(results), mapped);
-    return results;
-}
 
 bool FreeAxes::hasFree(ValueId value, std::size_t first) const
 {
@@ -218,13 +73,18 @@ namespace
 /// Operators whose results are nowhere negative, and those whose results are where their operands are.
 constexpr std::array<std::string_view, 7> kNotNegative{"Relu",     "Sigmoid", "Softmax", "HardSigmoid",
                                                        "Softplus", "Exp",     "Abs"};
-constexpr std::array<std::string_view, 14> kKeepSign{
-    "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Add",      "Concat",     "Flatten",
-    "Reshape", "Squeeze",     "Unsqueeze",         "Transpose",     "Identity", "ReduceMean", "ReduceSum"};
+bool keepsSign(const execute::BoundModel& model, graph::NodeId id)
+{
+    using enum ops::StructureKind;
+    const ops::StructureKind kind = model.op(id).structure().kind();
+    const graph::Node& node = model.graph().node(id);
+    return kind == MaxPool || kind == AveragePool || kind == Reduction || ops::movesElements(node) ||
+           ops::areElements(node, {ops::Elements::Summed});
+}
 
 bool isClippedAtZero(const execute::BoundModel& model, const graph::Node& node)
 {
-    if (node.op != "Clip") {
+    if (!ops::areElements(node, {ops::Elements::Bounded})) {
         return false;
     }
     if (node.inputs.size() < 2) {
@@ -232,12 +92,6 @@ bool isClippedAtZero(const execute::BoundModel& model, const graph::Node& node)
     }
     const ValueId low = node.inputs[1];
     return low.isValid() && model.isConstant(low) && model.constant(low).size() == 1 && model.constant(low).at(0) >= 0;
-}
-
-/// Values that the operator computes with; not shapes or axes.
-std::size_t dataOperands(const graph::Node& node)
-{
-    return node.op == "Add" || node.op == "Concat" ? node.inputs.size() : 1;
 }
 
 /// False where the node may make a negative value of operands that are nowhere negative; `open` gets the operands
@@ -254,10 +108,10 @@ bool makesNoNegative(const execute::BoundModel& model, graph::NodeId id, std::ve
     if (std::ranges::find(kNotNegative, node.op) != kNotNegative.end() || isClippedAtZero(model, node)) {
         return true;
     }
-    if (std::ranges::find(kKeepSign, node.op) == kKeepSign.end()) {
+    if (!keepsSign(model, id)) {
         return false;
     }
-    for (std::size_t slot = 0; slot < dataOperands(node); ++slot) {
+    for (std::size_t slot = 0; slot < ops::dataOperands(node); ++slot) {
         if (std::ranges::find(open, node.inputs[slot]) == open.end()) {
             open.push_back(node.inputs[slot]);
         }
@@ -309,45 +163,9 @@ tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstr
 namespace
 {
 
-/// For a rule that knows slots without a gradient.
-tape::EmitValues valuesFor(const RelevanceSite& site, std::vector<ValueId> upstream, const tape::EmitRule& rule)
-{
-    tape::EmitValues values = valuesFor(site, std::move(upstream));
-    for (std::size_t slot = rule.firstWithout; slot < values.wanted.size(); ++slot) {
-        values.wanted[slot] = 0;
-    }
-    return values;
-}
-
-/// Per operand slot; invalid where the rule writes nothing.
-RelevanceParts written(const RelevanceSite& site, const tape::EmitRule& rule, tape::Emitter& emit,
-                       const execute::BoundModel& model, tape::EmitValues values)
-{
-    RETRO_TRY(tape::EmitSite at, tape::EmitSite::make(emit, model, site.id, std::move(values)));
-    if (const std::string refusal = rule.refusal(at); !refusal.empty()) {
-        return notWritten(site, refusal);
-    }
-    RETRO_TRY(const tape::EmitResult made, tape::resultOf(at, rule.emit(at)));
-    std::vector<ValueId> parts(site.tracked.size());
-    for (const auto& [slot, part] : made.wrote) {
-        parts[slot] = part;
-    }
-    return parts;
-}
-
-std::vector<ValueId> withZeros(RelevanceSite& site, std::vector<ValueId> parts)
-{
-    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-        if (site.isTracked(slot) && !parts[slot].isValid()) {
-            parts[slot] = site.zeros(slot);
-        }
-    }
-    return parts;
-}
-
 Result<const tape::EmitRule*> reverseRuleOf(const RelevanceSite& site)
 {
-    const bool isOurMatMul = site.node.domain == "retrograde" && site.node.op == "MatMul"; // one with a bias
+    const bool isOurMatMul = ops::isLinearLayer(site.node); // one with a bias
     const bool isKnown = site.node.domain.empty() || isOurMatMul;
     const tape::EmitRule* rule = isKnown ? tape::findEmitRule(site.node.op) : nullptr;
     if (rule == nullptr) {
@@ -356,49 +174,25 @@ Result<const tape::EmitRule*> reverseRuleOf(const RelevanceSite& site)
     return rule;
 }
 
-/// The rule at several numbers of samples; what follows from their number is computed when the graph runs.
-RelevanceParts pulledBackForAnySamples(RelevanceSite& site, const std::vector<ValueId>& upstream)
-{
-    RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
-    tape::EmitValues values = valuesFor(site, upstream, *rule);
-    std::vector<ValueId> operands;
-    std::vector<tensor::DType> types;
-    std::vector<std::pair<std::vector<ValueId>*, std::size_t>> places; // of the operands, in the same order
-    const auto take = [&](std::vector<ValueId>& list, const std::vector<graph::ValueId>& of) {
-        for (std::size_t i = 0; i < list.size(); ++i) {
-            if (list[i].isValid()) {
-                const tensor::DType own = site.model.typeOf(of[i]).dtype;
-                operands.push_back(list[i]);
-                types.push_back(tensor::isFloating(own) ? site.steps.floatType() : own);
-                places.emplace_back(&list, i);
-            }
-        }
-    };
-    take(values.operands, site.node.inputs);
-    take(values.outputs, site.node.outputs);
-    take(values.upstream, site.node.outputs);
-    const auto write = [&](tape::Emitter& emit, const execute::BoundModel& model,
-                           const std::vector<ValueId>& given) -> RelevanceParts {
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            (*places[i].first)[places[i].second] = given[i];
-        }
-        return written(site, *rule, emit, model, values);
-    };
-    RETRO_TRY(std::vector<ValueId> parts, site.samples->write(site.steps, operands, types, write));
-    if (parts.empty()) {
-        return needsExtents(site);
-    }
-    return withZeros(site, std::move(parts));
-}
-
 } // namespace
 
 RelevanceParts pulledBackByElement(RelevanceSite& site, std::vector<ValueId> upstream)
 {
     RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
-    tape::EmitValues values = valuesFor(site, std::move(upstream), *rule);
-    RETRO_TRY(std::vector<ValueId> parts, written(site, *rule, site.steps, site.model, std::move(values)));
-    return withZeros(site, std::move(parts));
+    tape::EmitValues values = valuesFor(site, std::move(upstream));
+    for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
+        values.wanted[slot] = 0;
+    }
+    RETRO_TRY(tape::EmitSite at, tape::EmitSite::make(site.steps, site.model, site.id, std::move(values)));
+    if (const std::string refusal = rule->refusal(at); !refusal.empty()) {
+        return notWritten(site, refusal);
+    }
+    RETRO_TRY(const tape::EmitResult made, tape::resultOf(at, rule->emit(at)));
+    std::vector<ValueId> parts(site.tracked.size());
+    for (const auto& [slot, part] : made.wrote) {
+        parts[slot] = part;
+    }
+    return site.forTracked([&](std::size_t slot) { return parts[slot].isValid() ? parts[slot] : site.zeros(slot); });
 }
 
 RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
@@ -407,11 +201,11 @@ RelevanceParts pulledBack(RelevanceSite& site, std::vector<ValueId> upstream)
         return pulledBackByElement(site, std::move(upstream));
     }
     RETRO_TRY(const tape::EmitRule* rule, reverseRuleOf(site));
-    const tape::EmitSite at(site.steps, site.model, site.node, valuesFor(site, upstream, *rule));
+    const tape::EmitSite at(site.steps, site.model, site.node, valuesFor(site, upstream));
     if (rule->takesFree != nullptr && rule->refusal(at).empty() && rule->takesFree(at)) {
         return pulledBackByElement(site, std::move(upstream));
     }
-    return site.samples == nullptr ? needsExtents(site) : pulledBackForAnySamples(site, upstream);
+    return needsExtents(site);
 }
 
 namespace

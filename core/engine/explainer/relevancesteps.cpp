@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explainer/relevancesteps.h"
 
+#include "core/ops/numbertypes.h"
+
 #include <numeric>
 
 namespace retro::engine
 {
-
-namespace
-{
-
-/// Element type of a Cast, by its number in ONNX.
-std::int64_t onnxTypeOf(tensor::DType type)
-{
-    switch (type) {
-    case tensor::DType::Float16:
-        return 10;
-    case tensor::DType::Float64:
-        return 11;
-    case tensor::DType::BFloat16:
-        return 16;
-    default:
-        return 1;
-    }
-}
-
-} // namespace
 
 ValueId RelevanceSteps::scaled(ValueId value, double factor)
 {
     return factor == 1 ? value : multiply(value, scalar(factor));
 }
 
-ValueId RelevanceSteps::asFloat(ValueId value) { return node("Cast", {value}, {{"to", onnxTypeOf(floatType())}}); }
+ValueId RelevanceSteps::asFloat(ValueId value) { return node("Cast", {value}, {{"to", ops::onnxOf(floatType())}}); }
 
 void RelevanceSteps::roundInto(ValueId value, tensor::DType type, ValueId result)
 {
-    named("Cast", {value}, result, {{"to", onnxTypeOf(type)}});
+    named("Cast", {value}, result, {{"to", ops::onnxOf(type)}});
 }
 
 ValueId RelevanceSteps::sumOver(ValueId value, const std::vector<std::int64_t>& axes, bool keepsAxes)

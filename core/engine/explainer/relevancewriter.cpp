@@ -13,6 +13,8 @@
 #include "core/lrp/rules/gradientorder.h"
 #include "core/lrp/rules/ruleapplication.h"
 #include "core/lrp/traversal/traversalgraph.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/tensor/checkedshape.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -101,7 +103,6 @@ public:
         RelevanceSteps steps(m_builder, opset, m_type);
         m_forward.emplace(m_builder, steps, m_model, [this](graph::ValueId id) { return dimensionsOf(id); });
         RETRO_CHECK(m_forward->write());
-        takeSamples();
         const std::array targets{target};
         RETRO_TRY(const lrp::TraversalGraph order,
                   lrp::TraversalGraph::build(m_model, targets, lrp::edgeOrder(*m_prepared.rules)));
@@ -218,7 +219,7 @@ private:
     Result<void> checkPools() const
     {
         for (const graph::Node& node : m_graph.nodes()) {
-            const bool isPool = node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool";
+            const bool isPool = ops::isMaxPool(node) || node.op == "AveragePool" || node.op == "LpPool";
             const bool isCeiled = isPool && node.domain.empty() && graph::intAttribute(node, "ceil_mode", 0) != 0;
             if (isCeiled && startsBehindEdge(node)) {
                 return base::inputError("ceil_mode: its last window would start behind the edge, which runtimes "
@@ -238,16 +239,6 @@ private:
             }
         }
         m_free = FreeAxes(std::move(free));
-    }
-
-    /// An input whose first axis alone is free says how many samples there are.
-    void takeSamples()
-    {
-        const auto isFree = [this](graph::ValueId input) { return m_free.isFree(input, 0); };
-        const auto input = std::ranges::find_if(m_graph.inputs(), isFree);
-        if (input != m_graph.inputs().end() && SampleBindings::apply(m_graph)) {
-            m_samples.emplace(m_model, m_forward->own(*input), m_stop);
-        }
     }
 
     [[nodiscard]] std::vector<graph::Dimension> dimensionsOf(graph::ValueId id) const
@@ -475,7 +466,8 @@ private:
         bool found = false;
         graph::walkBack(m_graph, value, [&](graph::ValueId one) {
             const base::NodeId id = m_graph.nodeOf(one);
-            found = found || (id.isValid() && !m_graph.isInput(id) && m_graph.node(id).op == "Transpose");
+            found = found || (id.isValid() && !m_graph.isInput(id) &&
+                              ops::areElements(m_graph.node(id), {ops::Elements::Turned}));
             return found ? graph::Walk::Stop : graph::Walk::GoOn;
         });
         return found;
@@ -527,7 +519,6 @@ private:
                            copies(node.outputs),
                            std::move(arrived),
                            lrp::trackedSlots(order, id)};
-        site.samples = m_samples ? &*m_samples : nullptr;
         guardMasked(site);
         return relevanceParts(site);
     }
@@ -705,7 +696,6 @@ private:
     MaskedBranches m_masked;
     graph::GraphBuilder m_builder;
     std::optional<ForwardCopy> m_forward;
-    std::optional<SampleBindings> m_samples;
     std::vector<ValueId> m_relevance; ///< by value of the model
     FreeAxes m_free;
     tensor::DType m_type = tensor::DType::Float32;

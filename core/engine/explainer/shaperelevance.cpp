@@ -2,9 +2,8 @@
 // What moves elements: each gives its relevance back to where it came from.
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 
-#include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace retro::engine
@@ -14,9 +13,6 @@ namespace
 {
 
 using Extents = std::vector<std::int64_t>;
-
-constexpr std::array<std::string_view, 9> kSameElements{"Reshape", "Flatten", "Squeeze",     "Unsqueeze", "Identity",
-                                                        "Dropout", "Cast",    "PassThrough", "Checkpoint"};
 
 std::int64_t axisOf(const RelevanceSite& site, std::int64_t fallback, std::size_t rank)
 {
@@ -62,19 +58,18 @@ RelevanceParts gathered(RelevanceSite& site, ValueId r)
 
 RelevanceParts backThroughShapeMap(RelevanceSite& site, std::vector<ValueId> s)
 {
-    const std::string& op = site.node.op;
     const bool isNegated = lrp::as<ops::ShapeMap>(site.structure()).sign() != 1;
     if (isNegated && site.form.way == lrp::Way::Carried) {
         return site.only(0, s[0]);
     }
-    if (std::ranges::find(kSameElements, op) != kSameElements.end()) {
+    if (ops::keepsElements(site.node)) {
         return site.only(0, site.steps.reshapeLike(s[0], site.operands[0]));
     }
-    const bool isOurGather = op == "Gather" && site.node.domain == "retrograde";
-    if (!site.node.domain.empty() && !isOurGather) {
+    const bool isGather = site.node.op == "Gather";
+    if (!site.node.domain.empty() && !isGather) {
         return notWritten(site, "it is no operator of the standard; export the float model");
     }
-    return op == "Gather" ? gathered(site, s[0]) : pulledBack(site, std::move(s));
+    return isGather ? gathered(site, s[0]) : pulledBack(site, std::move(s));
 }
 
 } // namespace retro::engine

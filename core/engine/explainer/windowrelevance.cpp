@@ -2,6 +2,7 @@
 // Rules of sums over axes and of pooling, as nodes of the standard.
 #include "core/engine/explainer/relevancesite.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/windowsums.h"
 #include "core/tape/gradientgraph/reducedaxes.h"
 #include "core/tape/gradientgraph/windowgeometry.h"
@@ -120,7 +121,7 @@ ValueId byTaps(RelevanceSite& site, const tape::WindowGeometry& windows, ValueId
 }
 
 /// With windows; else one window is what is reduced.
-bool isPool(const RelevanceSite& site) { return site.node.op == "MaxPool"; }
+bool isPool(const RelevanceSite& site) { return ops::isMaxPool(site.node); }
 
 } // namespace
 

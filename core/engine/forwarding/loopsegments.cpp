@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/loopsegments.h"
 
+#include "core/ops/layerkind.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,9 +48,9 @@ void addLoops(const graph::Graph& graph, const std::string& prefix, std::vector<
 {
     for (const graph::Node& node : graph.nodes()) {
         const bool isStandard = node.domain.empty();
-        if (isStandard && (node.op == "Loop" || node.op == "Scan")) {
+        if (isStandard && ops::isLoop(node)) {
             loops.push_back(prefix + node.name);
-        } else if (isStandard && node.op == "If") {
+        } else if (isStandard && ops::isBranch(node)) {
             addLoopsOfBranches(node, prefix, loops);
         }
     }

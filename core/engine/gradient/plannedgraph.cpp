@@ -7,6 +7,7 @@
 #include "core/execute/reachedvalues.h"
 #include "core/graph/dimensions.h"
 #include "core/graph/reach.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/numbertypes.h"
 #include "core/runtime/reversehalf.h"
 #include "core/schedule/simulator.h"
@@ -160,7 +161,7 @@ private:
         m_known.insert(m_signs[value]);
         for (const graph::Use& use : m_graph.uses(value)) {
             const graph::Node& reader = m_graph.node(use.node);
-            if (reader.op == "MaxPool" && reader.domain.empty()) {
+            if (ops::isMaxPool(reader)) {
                 const ValueId winners = m_emit.node("MaxPool", {copy}, reader.attributes, 2)[1];
                 m_builder.declare(winners, tensor::DType::Int64,
                                   dimensionsOf(m_model.typeOf(reader.outputs.front()).shape));
@@ -177,7 +178,7 @@ private:
         if (signs == m_signs.end()) {
             return forward(value);
         }
-        return m_emit.node("Cast", {signs->second}, {{"to", ops::onnxOfFloating(m_types[value.index()])}});
+        return m_emit.node("Cast", {signs->second}, {{"to", ops::onnxOf(m_types[value.index()])}});
     }
 
     ValueId addResult(ValueId value, const std::string& again)

@@ -2,7 +2,7 @@
 #include "core/engine/gradient/standardnodes.h"
 
 #include "core/graph/attributes.h"
-#include "core/ops/registry.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/statictypes.h"
 
@@ -129,7 +129,7 @@ void writeNormalisation(Steps& steps, std::int64_t rank)
     const Node& node = steps.node();
     const std::int64_t given = graph::intAttribute(node, "axis", -1);
     const std::int64_t axis = given < 0 ? given + rank : given;
-    const bool isCentred = node.op == "LayerNormalization";
+    const bool isCentred = ops::isLayerNormalisation(node);
     const ValueId x = isCentred ? steps.add("Sub", {steps.x(), steps.mean(steps.x(), axis, rank)}) : steps.x();
     const ValueId square = steps.mean(steps.add("Mul", {x, x}), axis, rank);
     const double epsilon = graph::floatAttribute(node, "epsilon", 1e-5);

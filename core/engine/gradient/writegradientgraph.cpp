@@ -13,6 +13,7 @@
 #include "core/execute/control/unroll.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/dimensions.h"
+#include "core/ops/layerkind.h"
 #include "core/rewrite/rewrite.h"
 
 #include <fmt/format.h>
@@ -242,7 +243,7 @@ GraphPlan planOfForms(const runtime::JointProgram& program, const ForwardNeeds& 
                       bool rebuildsOthers)
 {
     const auto isSaid = [&](const RuleRead& read) { // of these alone a node gives the winners
-        return read.detail != ReadDetail::Winners || needs.model().graph().node(read.node).op == "MaxPool";
+        return read.detail != ReadDetail::Winners || ops::isMaxPool(needs.model().graph().node(read.node));
     };
     GraphPlan made;
     made.chosen.plan = schedule::planOf(program.graph(), FormSequence(program, forms, rebuildsOthers).make());

@@ -2,9 +2,10 @@
 #include "core/engine/input/drawnintegers.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <set>
@@ -32,19 +33,7 @@ constexpr Range kAnything{kLeastDrawn, kMostDrawn};
 /// Deepest way from an input to what reads it.
 constexpr int kMostDrawSteps = 64;
 
-/// Operators whose result holds the numbers of their first operand.
-constexpr std::array<std::string_view, 18> kHandsOn{
-    "Identity", "Cast",  "Reshape", "Unsqueeze", "Squeeze",    "Flatten",  "Transpose",  "Expand",          "Tile",
-    "Slice",    "Split", "Pad",     "Dropout",   "Contiguous", "CastLike", "Checkpoint", "ReverseSequence", "Compress"};
-
-constexpr std::array<std::string_view, 11> kChoosers{"Where", "And",  "Or",          "Not",     "Xor",           "If",
-                                                     "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
-
-template <std::size_t N>
-bool isDrawnBy(const std::array<std::string_view, N>& names, const std::string& op)
-{
-    return std::ranges::find(names, op) != names.end();
-}
+using enum ops::Elements;
 
 /// The one number of a constant; nothing of other values.
 std::optional<std::int64_t> numberOf(const Graph& graph, const Node& node, std::size_t slot)
@@ -70,8 +59,7 @@ std::vector<std::int64_t> extentsOf(const Graph& graph, ValueId value, int steps
         return extents;
     }
     const Node& node = graph.node(table.producer);
-    const bool keepsShape = node.op == "DequantizeLinear" || node.op == "Cast" || node.op == "Identity" ||
-                            node.op == "Mul" || node.op == "QuantizeLinear";
+    const bool keepsShape = ops::areElements(node, {Kept, Converted, Quantised, Multiplied});
     return keepsShape && node.inputs.front().isValid() ? extentsOf(graph, node.inputs.front(), steps + 1) : extents;
 }
 
@@ -117,22 +105,23 @@ private:
         if (const auto looked = lookedUp(graph, node, use.slot)) {
             return *looked;
         }
-        if (node.op == "Add" || node.op == "Sub") {
+        if (ops::combinesTwo(node, {Summed, Subtracted})) {
             return shifted(graph, node, use.slot, steps);
         }
-        if (isDrawnBy(kChoosers, node.op) && (node.op != "Where" || use.slot == 0)) {
+        const bool isChoice = ops::areElements(node, {Chosen});
+        if (ops::areElements(node, {Compared}) || ops::isBranch(node) || (isChoice && use.slot == 0)) {
             isChosenBy = true;
             return kAnything;
         }
-        const bool handsOn = (isDrawnBy(kHandsOn, node.op) && use.slot == 0) || node.op == "Concat" ||
-                             node.op == "Where" || node.op == "Gather" || node.op == "GatherElements";
+        const bool isMove = ops::movesElements(node) || ops::areElements(node, {Converted, Padded});
+        const bool handsOn = (isMove && use.slot == 0) || isChoice || ops::areElements(node, {Joined});
         return handsOn ? handedOn(graph, node, steps) : kAnything;
     }
 
     /// Of what chooses a row by the operand; nothing for other operators and operands.
     static std::optional<Range> lookedUp(const Graph& graph, const Node& node, std::uint32_t slot)
     {
-        if ((node.op == "Gather" || node.op == "GatherElements") && slot == 1) {
+        if (slot == 1 && (node.op == "Gather" || node.op == "GatherElements")) {
             return rowsOf(graph, node, 0, graph::intAttribute(node, "axis", 0));
         }
         if (node.op == "OneHot" && slot == 0) {
@@ -174,12 +163,13 @@ private:
         if (!other) {
             return kAnything;
         }
-        if (node.op == "Sub" && slot == 1) {
+        const bool isDifference = ops::areElements(node, {Subtracted});
+        if (isDifference && slot == 1) {
             isChosenBy = isChosenBy || *other == 1;
             return kAnything;
         }
         const Range range = handedOn(graph, node, steps);
-        const std::int64_t by = node.op == "Sub" ? -*other : *other;
+        const std::int64_t by = isDifference ? -*other : *other;
         return range == kAnything ? range : Range(range.first - by, range.second - by);
     }
 

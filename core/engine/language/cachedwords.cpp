@@ -5,6 +5,8 @@
 #include "core/engine/language/filledinputs.h"
 #include "core/engine/language/languageanswer.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <string_view>
@@ -45,14 +47,14 @@ bool isFilledIn(const graph::Value& input)
 std::optional<std::size_t> grownFrom(const Node& node, std::size_t slot)
 {
     constexpr std::size_t kPastKey = 4; // slots of Attention
-    if (node.domain == "retrograde" && node.op == "CacheAppend" && slot == 1) {
+    if (ops::isCacheAppend(node) && slot == 1) {
         return 1;
     }
-    if (node.domain.empty() && node.op == "Concat" && slot == 0 && node.inputs.size() == 2) {
+    if (ops::areElements(node, {ops::Elements::Joined}) && slot == 0 && node.inputs.size() == 2) {
         const std::int64_t axis = graph::intAttribute(node, "axis", 0);
         return axis == 2 || axis == -2 ? std::optional<std::size_t>(0) : std::nullopt;
     }
-    const bool isOfAttention = node.domain.empty() && node.op == "Attention";
+    const bool isOfAttention = ops::isAttention(node);
     return isOfAttention && (slot == kPastKey || slot == kPastKey + 1) ? std::optional(slot - kPastKey + 1)
                                                                        : std::nullopt;
 }
@@ -118,7 +120,7 @@ bool CachedWords::isSliding(ValueId past) const
     const Graph& graph = *m_model.graph();
     return std::ranges::any_of(graph.uses(past), [&graph](const graph::Use& use) {
         const Node& node = graph.node(use.node);
-        return node.op == "CacheAppend" && graph::isSet(node, "sliding");
+        return ops::isCacheAppend(node) && graph::isSet(node, "sliding");
     });
 }
 

@@ -4,6 +4,7 @@
 #include "core/engine/language/languagemodel.h"
 #include "core/engine/language/modelconfig.h"
 #include "core/graph/attributes.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 
@@ -184,7 +185,7 @@ private:
     {
         for (const graph::Use& use : m_graph.uses(past)) {
             const graph::Node& node = m_graph.node(use.node);
-            if (node.op == "CacheAppend" && node.domain == "retrograde" && graph::isSet(node, "sliding")) {
+            if (ops::isCacheAppend(node) && graph::isSet(node, "sliding")) {
                 return graph::intAttribute(node, "window", 0);
             }
         }
@@ -197,7 +198,7 @@ private:
     {
         for (const graph::Use& use : m_graph.uses(past)) {
             const graph::Node& reader = m_graph.node(use.node);
-            if (reader.op == "CacheAppend" && reader.domain == "retrograde" && use.slot == 1) {
+            if (ops::isCacheAppend(reader) && use.slot == 1) {
                 takeApart(reader.inputs[0], extents);
             }
         }
@@ -265,7 +266,7 @@ private:
         if (node.op == "Split" && areColumns) {
             return partOf(node, made);
         }
-        const bool isLayer = (node.op == "MatMul" || node.op == "Gemm") && isConstant(node.inputs[1]);
+        const bool isLayer = ops::isProduct(node) && isConstant(node.inputs[1]);
         if (!isLayer) {
             return std::nullopt;
         }

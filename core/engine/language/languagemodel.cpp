@@ -4,11 +4,11 @@
 #include "core/engine/input/fittedinput.h"
 #include "core/engine/language/filledinputs.h"
 #include "core/engine/question/resolve.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace retro::engine
@@ -35,12 +35,10 @@ std::int64_t rowsOfTable(const Graph& graph, ValueId table)
 /// Whether the numbers that choose rows go on in the result of a node: moved, shifted, clamped or repaired.
 bool handsNumbersOn(const graph::Node& node, std::uint32_t slot)
 {
-    static constexpr std::array<std::string_view, 7> kMoves{"Identity",  "Cast",    "Reshape", "Flatten",
-                                                            "Unsqueeze", "Squeeze", "Clip"};
-    static constexpr std::array<std::string_view, 8> kChanges{"Add", "Sub", "Mul", "Mod", "Max", "Min", "Abs", "Where"};
-    const bool isMove = std::ranges::find(kMoves, node.op) != kMoves.end() && slot == 0;
-    const bool isCondition = node.op == "Where" && slot == 0;
-    return isMove || (std::ranges::find(kChanges, node.op) != kChanges.end() && !isCondition);
+    using enum ops::Elements;
+    const bool isOfFirst = ops::keepsElements(node) || ops::areElements(node, {Bounded});
+    return (slot == 0 && isOfFirst) || (slot > 0 && ops::areElements(node, {Chosen})) ||
+           ops::areElements(node, {Function, Combined, Summed, Subtracted, Multiplied});
 }
 
 /// Rows of the table from which an input's numbers choose; 0 when they choose from none.
@@ -94,7 +92,7 @@ ValueId rowsOf(const Graph& graph, ValueId value)
     constexpr int kMostSteps = 1 << 14;
     for (int step = 0; step < kMostSteps && graph.value(value).kind == graph::ValueKind::Result; ++step) {
         const graph::Node& node = graph.node(graph.nodeOf(value));
-        const auto first = node.inputs.begin() + (node.op == "Where" ? 1 : 0);
+        const auto first = node.inputs.begin() + (ops::areElements(node, {ops::Elements::Chosen}) ? 1 : 0);
         const auto carrier = std::find_if(first, node.inputs.end(), [&](ValueId operand) {
             return operand.isValid() && graph.value(operand).kind != graph::ValueKind::Constant;
         });

@@ -3,13 +3,14 @@
 
 #include "core/engine/language/modelconfig.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <set>
-#include <string_view>
+#include <span>
 #include <vector>
 
 namespace retro::engine
@@ -57,9 +58,8 @@ bool isRow(const Tensor& constant)
 /// Operands that a node takes its numbers from; the others say how many, or which.
 std::span<const ValueId> numbersOf(const Node& node)
 {
-    static constexpr std::array<std::string_view, 6> kMoves{"Expand",  "Reshape", "Slice",
-                                                            "Squeeze", "Tile",    "Unsqueeze"};
-    const bool isMove = std::ranges::find(kMoves, node.op) != kMoves.end();
+    using enum ops::Elements;
+    const bool isMove = ops::areElements(node, {Reshaped, Taken, Repeated});
     const std::size_t count = node.op == "ConstantOfShape" ? 0 : isMove ? 1 : node.inputs.size();
     return std::span(node.inputs).first(std::min(count, node.inputs.size()));
 }
@@ -95,7 +95,7 @@ bool arePositions(const Graph& graph, ValueId indices)
             continue;
         }
         const Node& node = graph.node(graph.nodeOf(at));
-        const bool isCount = node.op == "Shape" || node.op == "Size";
+        const bool isCount = ops::readsShapeAlone(node);
         const auto numbers = isCount ? std::span<const ValueId>() : numbersOf(node);
         open.insert(open.end(), numbers.begin(), numbers.end());
         isCounted = isCounted || isCount;

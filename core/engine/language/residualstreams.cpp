@@ -2,10 +2,11 @@
 #include "core/engine/language/residualstreams.h"
 #include "core/graph/attributes.h"
 #include "core/graph/walkback.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <optional>
 
 namespace retro::engine
 {
@@ -98,7 +99,7 @@ private:
         if (node.outputs.empty() || !node.outputs.front().isValid() || !m_model.isTracked(node.outputs.front())) {
             return std::nullopt;
         }
-        const bool isAttention = node.op == "Attention" && node.domain.empty();
+        const bool isAttention = ops::isAttention(node);
         const bool isMixing = kindOf(id) == StructureKind::Bilinear && comesFromSoftmax(node.inputs.front());
         const std::size_t rank = shapeOf(node.outputs.front()).size();
         if ((!isAttention && !isMixing) || (rank != 3 && rank != 4)) {
@@ -154,16 +155,17 @@ private:
     /// Through what may stand between the probabilities and the product with the values.
     [[nodiscard]] bool comesFromSoftmax(ValueId value) const
     {
-        static constexpr std::array<std::string_view, 5> kBetween{"Identity", "Dropout", "Cast", "Where", "Reshape"};
+        using enum ops::Elements;
         while (const auto node = producerOf(value)) {
             if (kindOf(*node) == StructureKind::Softmax) {
                 return true;
             }
             const graph::Node& between = m_graph.node(*node);
-            if (std::find(kBetween.begin(), kBetween.end(), between.op) == kBetween.end()) {
+            const bool isChoice = ops::areElements(between, {Chosen});
+            if (!isChoice && !ops::keepsElements(between)) {
                 return false;
             }
-            value = between.inputs[between.op == "Where" ? trackedOperand(between) : 0];
+            value = between.inputs[isChoice ? trackedOperand(between) : 0];
         }
         return false;
     }

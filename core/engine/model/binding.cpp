@@ -3,6 +3,7 @@
 
 #include "core/engine/model/runnablepart.h"
 #include "core/execute/control/unroll.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -238,7 +239,7 @@ private:
                 const auto isNamed = [&](const char* form) {
                     return m_whole.where.find(fmt::format(fmt::runtime(form), node.name)) != std::string::npos;
                 };
-                return (node.op == "Loop" || node.op == "Scan") && (isNamed("node '{}'") || isNamed("node '{}/"));
+                return ops::isLoop(node) && (isNamed("node '{}'") || isNamed("node '{}/"));
             })) {
             return m_whole; // with the same loop
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/plan/counted.h"
 
+#include "core/ops/layerkind.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -84,7 +86,7 @@ std::set<base::ValueId> measuredValues(const graph::Graph& graph)
 {
     std::set<base::ValueId> statistics;
     for (const graph::Node& node : graph.nodes()) {
-        for (std::size_t i = kFirstStatistic; node.op == "BatchNormalization" && i < node.inputs.size(); ++i) {
+        for (std::size_t i = kFirstStatistic; ops::isBatchNormalisation(node) && i < node.inputs.size(); ++i) {
             statistics.insert(node.inputs[i]);
         }
     }

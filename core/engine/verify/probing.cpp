@@ -2,6 +2,7 @@
 #include "core/engine/verify/probing.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/quantise/straightthrough.h"
 
 #include <algorithm>
@@ -99,7 +100,7 @@ bool isSurrogate(const tape::ModelTape& made, tape::Id id)
     }
     const ops::BoundOperator& op = made.model->op(made.nodeOf[id]);
     const graph::Node& node = made.model->graph().node(made.nodeOf[id]);
-    if (node.op == "DynamicQuantizeLinear" && node.domain.empty()) {
+    if (ops::isDynamicQuantize(node)) {
         return true; // its scale says how to read levels, and follows the largest elements
     }
     return op.structure().kind() == ops::StructureKind::TableLookup || ops::isStraightThrough(op);

@@ -2,14 +2,13 @@
 #include "core/engine/ways/hiddenkeys.h"
 
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/structure.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 namespace retro::engine
@@ -115,16 +114,13 @@ bool endsWith(const Shape& shape, std::int64_t queries, std::int64_t keys)
     return shape.size() >= 2 && shape[shape.size() - 2] == queries && shape.back() == keys;
 }
 
+using enum ops::Elements;
+
 bool isOverLastAxis(const Node& softmax, std::size_t rank)
 {
     constexpr std::int64_t kOfOneAxis = 13; // before, it was over all axes from one on
     const std::int64_t along = graph::intAttribute(softmax, "axis", softmax.opset < kOfOneAxis ? 1 : -1);
     return along == -1 || along + 1 == static_cast<std::int64_t>(rank);
-}
-
-bool isAmongst(std::span<const std::string_view> names, const Node& node)
-{
-    return std::ranges::find(names, node.op) != names.end();
 }
 
 } // namespace
@@ -144,13 +140,12 @@ bool HiddenKeys::isKnownBefore(ValueId value) const { return value.isValid() && 
 /// The softmax that makes the weights, through casts and a guard against rows that are hidden everywhere.
 std::optional<ValueId> HiddenKeys::softmaxOf(ValueId weights) const
 {
-    constexpr std::array<std::string_view, 3> kSame{"Cast", "Identity", "PassThrough"};
     while (isReadBy(weights, 1)) {
         const Node& node = m_graph.node(m_graph.nodeOf(weights));
         if (m_model.op(m_graph.nodeOf(weights)).structure().kind() == StructureKind::Softmax) {
             return weights;
         }
-        if (node.op == "Where" && node.inputs.size() == 3 && isReadBy(node.inputs[2], 2)) {
+        if (ops::areElements(node, {Chosen}) && node.inputs.size() == 3 && isReadBy(node.inputs[2], 2)) {
             const ValueId guarded = node.inputs[2];
             const NodeId guard = m_graph.nodeOf(guarded);
             const graph::Value& asked = m_graph.value(node.inputs[0]);
@@ -159,7 +154,7 @@ std::optional<ValueId> HiddenKeys::softmaxOf(ValueId weights) const
             const bool isSoftmax = m_model.op(guard).structure().kind() == StructureKind::Softmax;
             return isGuard && isSoftmax ? std::optional(guarded) : std::nullopt;
         }
-        if (!isAmongst(kSame, node) && !keepsQueriesAndKeys(node)) {
+        if (!ops::areElements(node, {Kept, Converted}) && !keepsQueriesAndKeys(node)) {
             return std::nullopt;
         }
         weights = node.inputs[0];
@@ -170,8 +165,8 @@ std::optional<ValueId> HiddenKeys::softmaxOf(ValueId weights) const
 /// The scores below an Add or a Where that hides some of them; adds what does.
 std::optional<ValueId> HiddenKeys::throughMask(const Node& node, std::vector<ScoreMask>& masks) const
 {
-    const bool isSum = node.op == "Add" && node.inputs.size() == 2;
-    const bool isChoice = node.op == "Where" && node.inputs.size() == 3 && isKnownBefore(node.inputs[0]);
+    const bool isSum = ops::combinesTwo(node, {Summed});
+    const bool isChoice = ops::areElements(node, {Chosen}) && node.inputs.size() == 3 && isKnownBefore(node.inputs[0]);
     if (!isSum && !isChoice) {
         return std::nullopt;
     }
@@ -190,9 +185,7 @@ std::optional<ValueId> HiddenKeys::throughMask(const Node& node, std::vector<Sco
 /// The scores below a function of single elements.
 std::optional<ValueId> HiddenKeys::throughFunction(const Node& node) const
 {
-    constexpr std::array<std::string_view, 10> kOfElements{"Add", "Cast",        "Div", "Identity", "Mul",
-                                                           "Neg", "PassThrough", "Sub", "Tanh",     "Where"};
-    if (!isAmongst(kOfElements, node)) {
+    if (!ops::isElementByElement(node)) {
         return std::nullopt;
     }
     std::optional<ValueId> scores;
@@ -238,7 +231,7 @@ bool HiddenKeys::isOfMatrices(NodeId product) const
 /// A Reshape of the axes in front alone: batch and heads in one.
 bool HiddenKeys::keepsQueriesAndKeys(const Node& node) const
 {
-    if (node.op != "Reshape" || !node.domain.empty()) {
+    if (!ops::areElements(node, {Reshaped})) {
         return false;
     }
     const Shape& from = m_model.typeOf(node.inputs[0]).shape;
@@ -267,7 +260,7 @@ std::optional<NodeId> HiddenKeys::scoresBelow(ValueId value, std::vector<ScoreMa
             below = step.inputs[0];
         }
         if (!below) {
-            isBehindFunction = isBehindFunction || (step.op != "Cast" && step.op != "Identity");
+            isBehindFunction = isBehindFunction || !ops::areElements(step, {Kept, Converted});
             below = throughFunction(step);
         }
         if (!below) {

@@ -3,13 +3,14 @@
 
 #include "core/graph/attributes.h"
 #include "core/ops/attention/attentioncore.h"
+#include "core/ops/axismap.h"
+#include "core/ops/elements.h"
 #include "core/ops/kernel/elementmap.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/structure.h"
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <numeric>
 #include <span>
 #include <string_view>
 
@@ -19,16 +20,12 @@ namespace retro::engine
 using base::NodeId;
 using base::ValueId;
 using graph::Node;
+using ops::Elements;
 using ops::StructureKind;
 using tensor::Shape;
 
 namespace
 {
-
-std::int64_t product(std::span<const std::int64_t> extents)
-{
-    return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 } // namespace
 
@@ -36,13 +33,13 @@ std::optional<OperandRows> RowNeeds::outsideAttention(NodeId id, std::size_t axi
 {
     const StructureKind kind = m_model.op(id).structure().kind();
     const bool isPart =
-        kind == StructureKind::Softmax || kind == StructureKind::Bilinear || m_graph.node(id).op == "Attention";
+        kind == StructureKind::Softmax || kind == StructureKind::Bilinear || ops::isAttention(m_graph.node(id));
     return isPart ? std::nullopt : of(id, axis);
 }
 
 std::optional<OperandRows> RowNeeds::ofCausal(const Node& node, HiddenKeys& hidden) const
 {
-    if (node.op != "Attention" || !node.domain.empty()) {
+    if (!ops::isAttention(node)) {
         return std::nullopt;
     }
     if (isOverNewCache(node)) {
@@ -82,7 +79,7 @@ std::optional<OperandRows> RowNeeds::ofNewCache(const Node& node) const
 
 bool RowNeeds::isNewCache(const Node& node) const
 {
-    if (node.op != "CacheAppend" || node.domain != "retrograde") {
+    if (!ops::isCacheAppend(node)) {
         return false;
     }
     const Shape& rows = shapeOf(node.outputs[0]);
@@ -96,12 +93,10 @@ std::optional<OperandRows> RowNeeds::of(NodeId id, std::size_t axis) const
     const Node& node = m_graph.node(id);
     const Shape& out = shapeOf(node.outputs[0]);
     const bool isInnermost = axis + 1 == out.size();
-    switch (m_model.op(id).structure().kind()) {
-    case StructureKind::SumOfOperands:
-    case StructureKind::Product:
-    case StructureKind::Quotient:
-    case StructureKind::ElementWise:
+    if (ops::isElementByElement(node) && !ops::areElements(node, {Elements::Quantised})) {
         return broadcast(node, axis);
+    }
+    switch (m_model.op(id).structure().kind()) {
     case StructureKind::SelfNormalisation:
         return isInnermost || !isNormOfRows(node, out.size()) ? std::nullopt : std::optional(broadcast(node, axis));
     case StructureKind::Softmax:
@@ -128,12 +123,13 @@ OperandRows RowNeeds::only(const Node& node, std::size_t slot, std::size_t axis)
 
 OperandRows RowNeeds::broadcast(const Node& node, std::size_t axis) const
 {
-    const std::size_t rank = shapeOf(node.outputs[0]).size();
+    const Shape& out = shapeOf(node.outputs[0]);
     OperandRows edges(node.inputs.size());
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
         const ValueId operand = node.inputs[slot];
-        const std::size_t missing = operand.isValid() ? rank - shapeOf(operand).size() : rank;
-        if (axis >= missing && shapeOf(operand)[axis - missing] != 1) {
+        const bool isFit = operand.isValid() && shapeOf(operand).size() <= out.size(); // CastLike takes any type
+        const std::size_t missing = isFit ? out.size() - shapeOf(operand).size() : out.size();
+        if (axis >= missing && out[axis] != 1 && shapeOf(operand)[axis - missing] == out[axis]) {
             edges[slot] = NeededRows{axis - missing};
         }
     }
@@ -180,108 +176,31 @@ std::optional<OperandRows> RowNeeds::ofProduct(NodeId id, const Node& node, std:
 
 std::optional<OperandRows> RowNeeds::byName(const Node& node, std::size_t axis) const
 {
-    constexpr std::array<std::string_view, 14> kPlain{
-        "Neg",   "And",  "Cast",        "Equal", "Greater", "GreaterOrEqual", "Identity",
-        "IsNaN", "Less", "LessOrEqual", "Not",   "Or",      "PassThrough",    "Where"};
-    if (std::ranges::count(kPlain, node.op) == 1) {
-        return broadcast(node, axis);
-    }
-    if (node.op == "Transpose") {
-        return ofTranspose(node, axis);
-    }
-    if (node.op == "Reshape" || node.op == "Unsqueeze" || node.op == "Squeeze") {
-        return ofReshape(node, axis);
-    }
-    if (node.op == "Expand") {
-        return ofExpand(node, axis);
-    }
-    if (node.op == "Split") {
-        return ofSplit(node, axis);
-    }
-    if (node.op == "Concat") {
-        return ofConcat(node, axis);
-    }
-    if (node.op == "Gather") {
-        return ofGather(node, axis);
-    }
-    if (node.op == "Slice") {
-        return ofSlice(node, axis);
-    }
     if (node.op == "RotaryEmbedding") {
         return ofRotation(node, axis);
     }
-    return node.op == "Attention" && node.domain.empty() ? ofAttention(node, axis) : std::nullopt;
+    return ops::isAttention(node) ? ofAttention(node, axis) : ofMoved(node, axis);
 }
 
-OperandRows RowNeeds::ofTranspose(const Node& node, std::size_t axis) const
+std::optional<OperandRows> RowNeeds::ofMoved(const Node& node, std::size_t axis) const
 {
-    const auto* const perm = graph::attributeOf<std::vector<std::int64_t>>(node, "perm");
-    const std::size_t rank = shapeOf(node.outputs[0]).size();
-    return only(node, 0, perm == nullptr ? rank - 1 - axis : static_cast<std::size_t>((*perm)[axis]));
-}
-
-std::optional<OperandRows> RowNeeds::ofExpand(const Node& node, std::size_t axis) const
-{
-    OperandRows edges = broadcast(node, axis);
-    edges.resize(1);
-    edges.resize(node.inputs.size()); // the second operand has extents
-    return edges[0] ? std::optional(edges) : std::nullopt;
-}
-
-std::optional<OperandRows> RowNeeds::ofSplit(const Node& node, std::size_t axis) const
-{
-    const auto rank = std::ssize(shapeOf(node.outputs[0]));
-    const auto along = static_cast<std::size_t>((graph::intAttribute(node, "axis", 0) + rank) % rank);
-    return along == axis ? std::nullopt : std::optional(only(node, 0, axis));
-}
-
-std::optional<OperandRows> RowNeeds::ofConcat(const Node& node, std::size_t axis) const
-{
-    const auto rank = std::ssize(shapeOf(node.outputs[0]));
-    const auto along = static_cast<std::size_t>((graph::intAttribute(node, "axis", 0) + rank) % rank);
-    return along == axis ? std::nullopt : std::optional(OperandRows(node.inputs.size(), NeededRows{axis}));
-}
-
-std::optional<OperandRows> RowNeeds::ofGather(const Node& node, std::size_t axis) const
-{
-    if (!m_model.isConstant(node.inputs[1])) {
-        return std::nullopt;
-    }
-    const auto rank = std::ssize(shapeOf(node.inputs[0]));
-    const std::size_t chosen = shapeOf(node.inputs[1]).size();
-    const auto along = static_cast<std::size_t>((graph::intAttribute(node, "axis", 0) + rank) % rank);
-    if (axis < along) {
-        return only(node, 0, axis);
-    }
-    return axis >= along + chosen ? std::optional(only(node, 0, axis + 1 - chosen)) : std::nullopt;
-}
-
-std::optional<OperandRows> RowNeeds::ofSlice(const Node& node, std::size_t axis) const
-{
-    constexpr std::size_t kAxes = 3; // slot; before opset 10 axes are an attribute
-    if (node.inputs.size() <= kAxes || !node.inputs[kAxes].isValid() || !m_model.isConstant(node.inputs[kAxes])) {
-        return std::nullopt;
-    }
-    const auto rank = std::ssize(shapeOf(node.outputs[0]));
-    for (const std::int64_t along : ops::integersOf(m_model.constant(node.inputs[kAxes]))) {
-        if (static_cast<std::size_t>(along < 0 ? along + rank : along) == axis) {
+    const auto numbers = [&](std::size_t slot) {
+        const bool isKnown =
+            slot < node.inputs.size() && node.inputs[slot].isValid() && m_model.isConstant(node.inputs[slot]);
+        return isKnown ? std::optional(ops::integersOf(m_model.constant(node.inputs[slot]))) : std::nullopt;
+    };
+    const bool isPicked = ops::areElements(node, {Elements::PickedBy});
+    OperandRows edges(node.inputs.size());
+    for (std::size_t slot = 0; slot < ops::dataOperands(node); ++slot) {
+        const Shape& from = shapeOf(node.inputs[slot]);
+        const auto map = ops::axesOf({node, from.size(), &from, &shapeOf(node.outputs[0]), numbers});
+        const std::optional<ops::AxisSource> source = map ? (*map)[axis] : std::nullopt;
+        if (!source || !source->isWhole || (isPicked && !numbers(1))) {
             return std::nullopt;
         }
+        edges[slot] = NeededRows{source->axis};
     }
-    return only(node, 0, axis);
-}
-
-std::optional<OperandRows> RowNeeds::ofReshape(const Node& node, std::size_t axis) const
-{
-    const Shape& in = shapeOf(node.inputs[0]);
-    const Shape& out = shapeOf(node.outputs[0]);
-    const std::int64_t before = product(std::span(out).first(axis));
-    for (std::size_t i = 0; product(out) > 0 && i < in.size(); ++i) {
-        if (in[i] == out[axis] && product(std::span(in).first(i)) == before) {
-            return only(node, 0, i);
-        }
-    }
-    return std::nullopt;
+    return edges;
 }
 
 std::optional<OperandRows> RowNeeds::ofRotation(const Node& node, std::size_t axis) const

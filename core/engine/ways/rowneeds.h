@@ -73,23 +73,9 @@ private:
 
     [[nodiscard]] std::optional<OperandRows> byName(const graph::Node& node, std::size_t axis) const;
 
-    [[nodiscard]] OperandRows ofTranspose(const graph::Node& node, std::size_t axis) const;
-
-    [[nodiscard]] std::optional<OperandRows> ofExpand(const graph::Node& node, std::size_t axis) const;
-
-    [[nodiscard]] std::optional<OperandRows> ofSplit(const graph::Node& node, std::size_t axis) const;
-
-    /// Parts of a row, one behind the other (turned halves of a rotation).
-    [[nodiscard]] std::optional<OperandRows> ofConcat(const graph::Node& node, std::size_t axis) const;
-
-    /// One part of a row or several, which are known before (queries, keys and values side by side).
-    [[nodiscard]] std::optional<OperandRows> ofGather(const graph::Node& node, std::size_t axis) const;
-
-    /// Parts of a row: nothing is left out along the axis, nor turned around.
-    [[nodiscard]] std::optional<OperandRows> ofSlice(const graph::Node& node, std::size_t axis) const;
-
-    /// The axis that has as much in front of it, and as many rows.
-    [[nodiscard]] std::optional<OperandRows> ofReshape(const graph::Node& node, std::size_t axis) const;
+    /// Of a node that moves elements: parts of a row, one behind the other (turned halves of a rotation), queries, keys
+    /// and values side by side. What picks some of them is known before.
+    [[nodiscard]] std::optional<OperandRows> ofMoved(const graph::Node& node, std::size_t axis) const;
 
     /// Tables of cosines and sines by row, or positions by row.
     [[nodiscard]] std::optional<OperandRows> ofRotation(const graph::Node& node, std::size_t axis) const;

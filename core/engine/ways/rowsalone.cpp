@@ -5,7 +5,9 @@
 #include "core/engine/ways/hiddenkeys.h"
 #include "core/engine/ways/rowneeds.h"
 #include "core/graph/attributes.h"
+#include "core/ops/elements.h"
 #include "core/ops/kernel/slices.h"
+#include "core/ops/layerkind.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -102,7 +104,7 @@ private:
     {
         const Node& node = m_graph.node(id);
         const std::optional<WrittenAttention> written = hidden.writtenOut(id);
-        if (!written && node.op != "Attention") {
+        if (!written && !ops::isAttention(node)) {
             return false;
         }
         const Shape& out = m_model.typeOf(node.outputs[0]).shape;
@@ -161,7 +163,8 @@ private:
         const bool areAlike = std::all_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId output) {
             const bool isUnread = !output.isValid() || m_graph.uses(output).empty();
             return isUnread || m_model.typeOf(output).shape == shape ||
-                   (node.op == "Split" && m_model.typeOf(output).shape[axis] == shape[axis]);
+                   (ops::areElements(node, {ops::Elements::Taken}) &&
+                    m_model.typeOf(output).shape[axis] == shape[axis]);
         });
         return areAlike && !m_model.isConstant(node.outputs[0]) && shape[axis] > 1;
     }

@@ -300,12 +300,6 @@ private:
         m_made.relevance += m_made.again;
     }
 
-    [[nodiscard]] static bool mixesRows(StructureKind kind)
-    {
-        return kind == StructureKind::Composed || kind == StructureKind::Bilinear || kind == StructureKind::Softmax ||
-               kind == StructureKind::Differentiable || kind == StructureKind::Reduction;
-    }
-
     [[nodiscard]] std::vector<bool> nodesBelow() const
     {
         std::vector<bool> isNeeded(m_graph.valueCount(), false);

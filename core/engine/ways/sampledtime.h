@@ -35,6 +35,13 @@ struct SampledTime
     double share = 1;    ///< of the operations of the pass that stand behind times that were taken
 };
 
+/// True for what makes a row of several rows.
+[[nodiscard]] inline bool mixesRows(ops::StructureKind kind)
+{
+    using enum ops::StructureKind;
+    return kind == Composed || kind == Bilinear || kind == Softmax || kind == Differentiable || kind == Reduction;
+}
+
 /// Runs up to three nodes of each kind (operator, attributes, types of operands and results) on values of the pass's
 /// inputs, and their rules on relevance like that which will arrive, and takes their times for those of all nodes of
 /// that kind: the layers of a transformer are of one kind, so that this takes as long as three layers. Kinds that come

@@ -8,6 +8,9 @@
 #include "core/engine/ways/rowsalone.h"
 #include "core/graph/reach.h"
 #include "core/lrp/composite/ruleoverride.h"
+#include "core/lrp/rules/rules.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/scoretail.h"
 #include "core/trace/targetplace.h"
 
@@ -51,18 +54,17 @@ using tensor::Tensor;
 /// Part of the tokens that lies behind the asked one and is worth a binding.
 constexpr std::int64_t kWorthCutting = 16;
 
-/// Functions of single elements, of one operand or with a constant of one element.
-constexpr std::array<std::string_view, 7> kElementwise{"Cast", "Tanh", "Add", "Sub", "Mul", "Div", "Identity"};
-
 bool isConstant(const Graph& graph, ValueId id)
 {
     return id.isValid() && graph.value(id).kind == graph::ValueKind::Constant && graph.value(id).constant.isValid();
 }
 
+/// A function of single elements, of one operand or with a constant of one element.
 bool isElementwise(const Graph& graph, const Node& node)
 {
-    const bool isKnown = node.domain.empty() && std::ranges::count(kElementwise, node.op) == 1;
-    return isKnown && !node.inputs.empty() && node.outputs.size() == 1 &&
+    using enum ops::Elements;
+    return ops::areElements(node, {Kept, Converted, Function, Summed, Subtracted, Multiplied, Divided}) &&
+           !node.inputs.empty() && node.outputs.size() == 1 &&
            std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&graph](ValueId id) {
                return isConstant(graph, id) && graph.value(id).constant.size() == 1 &&
                       graph.value(id).constant.rank() <= 1;
@@ -81,8 +83,8 @@ bool isPackedHead(const Graph& graph, const Node& node)
 /// x·W with a constant matrix W, with or without a bias per column.
 bool isHead(const Graph& graph, const Node& node)
 {
-    const bool isProduct = node.op == "MatMul" && (node.domain.empty() || node.domain == "retrograde") &&
-                           node.inputs.size() >= 2 && node.outputs.size() == 1 && !isConstant(graph, node.inputs[0]) &&
+    const bool isProduct = (ops::isMatMul(node) || ops::isLinearLayer(node)) && node.inputs.size() >= 2 &&
+                           node.outputs.size() == 1 && !isConstant(graph, node.inputs[0]) &&
                            isConstant(graph, node.inputs[1]);
     const bool hasBias = isProduct && node.inputs.size() > 2;
     return isProduct && graph.value(node.inputs[1]).constant.rank() == 2 &&
@@ -161,8 +163,8 @@ bool matchesPicks(const lrp::Matcher& matcher)
 /// but to hand relevance on.
 bool isOfRows(const lrp::CompositeEntry& entry)
 {
-    const bool handsOn = entry.rule->name() == "gradient" || entry.rule->name() == "pass";
-    return isOfRows(*entry.rule) && (handsOn || !matchesPicks(entry.matcher));
+    const lrp::RuleTraits traits = lrp::traitsOf(entry.rule->name());
+    return isOfRows(*entry.rule) && (traits.handsOn || traits.isGradient || !matchesPicks(entry.matcher));
 }
 
 /// True where the rules of a composite, a built-in one or a file with the rules put before it, give a row of a value

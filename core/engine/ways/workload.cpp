@@ -12,6 +12,7 @@
 #include "core/execute/weightbytes.h"
 #include "core/graph/reach.h"
 #include "core/lrp/rules/reverseflops.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -48,12 +49,6 @@ bool isView(const ops::BoundOperator& op)
 {
     return op.structure().kind() == StructureKind::ShapeMap &&
            static_cast<const ops::ShapeMap&>(op.structure()).isRearrangement();
-}
-
-bool mixesRows(StructureKind kind)
-{
-    return kind == StructureKind::Composed || kind == StructureKind::Bilinear || kind == StructureKind::Softmax ||
-           kind == StructureKind::Differentiable || kind == StructureKind::Reduction;
 }
 
 /// Memory of forward values over the nodes of a pass.
@@ -113,7 +108,7 @@ private:
                 inner = std::max(inner, bytesOf(type));
             }
         }
-        return m_model.graph().node(node).op == "Attention" ? std::min(inner, 2 * kPieceBytes) : inner;
+        return ops::isAttention(m_model.graph().node(node)) ? std::min(inner, 2 * kPieceBytes) : inner;
     }
     [[nodiscard]] bool counts(ValueId value) const
     {
@@ -164,7 +159,7 @@ std::uint64_t stepBytesOf(const BoundModel& model, NodeId node)
     for (const ops::TensorType& type : op.outputTypes()) {
         largest = std::max(largest, bytesOf(type));
     }
-    if (model.graph().node(node).op == "Attention") { // in pieces
+    if (ops::isAttention(model.graph().node(node))) { // in pieces
         largest = std::min(largest, std::max(kPieceBytes, bytesOf(op.outputTypes()[0])));
     }
     std::uint64_t operands = 0;

@@ -6,6 +6,7 @@
 #include "core/execute/control/walker.h"
 #include "core/graph/fromaround.h"
 #include "core/graph/insides.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -110,7 +111,7 @@ Result<Walker::Values> Walker::runPlain(Frame& frame, base::NodeId id, const Val
 
 Result<Walker::Values> Walker::dispatch(const Call& call)
 {
-    if (call.node.op == "If") {
+    if (ops::isBranch(call.node)) {
         return runIf(call);
     }
     if (call.node.op == "Loop") {

@@ -81,14 +81,6 @@ std::int64_t opsetOf(std::string_view op, std::int64_t own)
     return at != kStable.end() && own >= at->since ? own : kFunctionOpset;
 }
 
-template <class T>
-T writtenAttribute(const graph::Attributes& attributes, std::string_view name, T fallback)
-{
-    const auto at = attributes.find(std::string(name));
-    const T* value = at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
-    return value != nullptr ? *value : std::move(fallback);
-}
-
 } // namespace
 
 FunctionWriter::FunctionWriter(const NodeProto& call, graph::Attributes attributes, const GraphFacts& facts)
@@ -146,31 +138,6 @@ std::optional<tensor::DType> FunctionWriter::elementType(std::size_t slot) const
 std::string FunctionWriter::producer(std::size_t slot) const
 {
     return isGiven(slot) ? m_facts.producer(m_call.input(static_cast<int>(slot))) : std::string();
-}
-
-std::int64_t FunctionWriter::integer(std::string_view name, std::int64_t fallback) const
-{
-    return writtenAttribute(m_attributes, name, fallback);
-}
-double FunctionWriter::number(std::string_view name, double fallback) const
-{
-    return writtenAttribute(m_attributes, name, fallback);
-}
-std::string FunctionWriter::text(std::string_view name, std::string fallback) const
-{
-    return writtenAttribute(m_attributes, name, std::move(fallback));
-}
-std::vector<std::int64_t> FunctionWriter::integers(std::string_view name) const
-{
-    return writtenAttribute(m_attributes, name, std::vector<std::int64_t>());
-}
-std::vector<double> FunctionWriter::numbers(std::string_view name) const
-{
-    return writtenAttribute(m_attributes, name, std::vector<double>());
-}
-std::vector<std::string> FunctionWriter::texts(std::string_view name) const
-{
-    return writtenAttribute(m_attributes, name, std::vector<std::string>());
 }
 
 graph::Attributes FunctionWriter::pick(const std::vector<std::string>& names) const

@@ -24,6 +24,8 @@ class FunctionWriter
 {
 public:
     using Names = std::vector<std::string>;
+    using Integers = std::vector<std::int64_t>;
+    using Numbers = std::vector<double>;
 
     /// `call` and `facts` must outlive the writer.
     FunctionWriter(const onnxschema::NodeProto& call, graph::Attributes attributes, const GraphFacts& facts);
@@ -52,12 +54,12 @@ public:
     /// True when the call has an attribute of that name.
     [[nodiscard]] bool has(std::string_view attribute) const { return m_attributes.contains(std::string(attribute)); }
     /// Attributes, or the fallback where the call has none of that name and type.
-    [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t fallback) const;
-    [[nodiscard]] double number(std::string_view name, double fallback) const;
-    [[nodiscard]] std::string text(std::string_view name, std::string fallback) const;
-    [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const;
-    [[nodiscard]] std::vector<double> numbers(std::string_view name) const;
-    [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
+    [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t other) const { return value(name, other); }
+    [[nodiscard]] double number(std::string_view name, double other) const { return value(name, other); }
+    [[nodiscard]] std::string text(std::string_view name, std::string other) const { return value(name, other); }
+    [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const { return value(name, Integers()); }
+    [[nodiscard]] std::vector<double> numbers(std::string_view name) const { return value(name, Numbers()); }
+    [[nodiscard]] std::vector<std::string> texts(std::string_view name) const { return value(name, Names()); }
     /// The attributes of these names that the call has.
     [[nodiscard]] graph::Attributes pick(const std::vector<std::string>& names) const;
 
@@ -89,6 +91,13 @@ public:
     [[nodiscard]] base::Result<onnxschema::FunctionProto> finish() &&;
 
 private:
+    template <class T>
+    [[nodiscard]] T value(std::string_view name, const T& other) const
+    {
+        const auto at = m_attributes.find(name);
+        const T* value = at == m_attributes.end() ? nullptr : std::get_if<T>(&at->second);
+        return value != nullptr ? *value : other;
+    }
     std::string unique(std::string_view stem);
     onnxschema::NodeProto& addNode(std::string_view domain, std::string_view op, const Names& inputs,
                                    const graph::Attributes& attributes, std::int64_t opset, std::string_view name = {});

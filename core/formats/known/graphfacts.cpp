@@ -2,6 +2,8 @@
 #include "core/formats/known/graphfacts.h"
 
 #include "core/formats/onnxschema.pb.h"
+#include "core/ops/elements.h"
+#include "core/ops/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -20,88 +22,55 @@ namespace
 
 using Count = std::optional<std::size_t>;
 
-/// Results have as many axes as operand 0.
-constexpr std::array<std::string_view, 64> kSameRank{
-    "Identity",
-    "Cast",
-    "Relu",
-    "LeakyRelu",
-    "Sigmoid",
-    "Tanh",
-    "Gelu",
-    "FastGelu",
-    "BiasGelu",
-    "QuickGelu",
-    "Erf",
-    "Exp",
-    "Log",
-    "Sqrt",
-    "Neg",
-    "Abs",
-    "Reciprocal",
-    "Softplus",
-    "Elu",
-    "Selu",
-    "HardSigmoid",
-    "HardSwish",
-    "Swish",
-    "Mish",
-    "Clip",
-    "Dropout",
-    "Softmax",
-    "LogSoftmax",
-    "LayerNormalization",
-    "SimplifiedLayerNormalization",
-    "RMSNormalization",
-    "SkipLayerNormalization",
-    "SkipSimplifiedLayerNormalization",
-    "BatchNormalization",
-    "InstanceNormalization",
-    "GroupNormalization",
-    "LRN",
-    "Conv",
-    "FusedConv",
-    "ConvTranspose",
-    "MaxPool",
-    "AveragePool",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "Pad",
-    "Slice",
-    "Split",
-    "Tile",
-    "Concat",
-    "Transpose",
-    "Attention",
-    "PRelu",
-    "Resize",
-    "Upsample",
-    "ScatterND",
-    "QuantizeLinear",
-    "DequantizeLinear",
-    "DynamicQuantizeLinear",
-    "QLinearConv",
-    "QLinearLeakyRelu",
-    "QLinearSigmoid",
-    "QLinearSoftmax",
-    "QLinearAveragePool",
-    "QLinearGlobalAveragePool",
-};
+using ops::Elements;
 
-/// Operands are broadcast to each other.
-constexpr std::array<std::string_view, 20> kBroadcasts{
-    "Add",        "Sub",       "Mul",   "Div",     "Pow",  "Where", "Max",  "Min",         "Sum",
-    "And",        "Or",        "Equal", "Greater", "Less", "Mod",   "Mean", "LessOrEqual", "GreaterOrEqual",
-    "QLinearAdd", "QLinearMul"};
-
-/// Results are bool.
-constexpr std::array<std::string_view, 11> kTruths{"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And",
-                                                   "Or",    "Xor",  "Not",     "IsNaN",       "IsInf"};
-
-template <std::size_t N>
-bool isOneOf(const std::array<std::string_view, N>& names, std::string_view op)
+/// Of the operator, or of that of the standard which has its name (Gelu of com.microsoft).
+Elements elementsOf(const NodeProto& node)
 {
-    return std::find(names.begin(), names.end(), op) != names.end();
+    const Elements own = ops::elementsOf(node.domain(), node.op_type());
+    return own == Elements::Mixed ? ops::elementsOf("", node.op_type()) : own;
+}
+
+/// Each element of the result is made of those in its place, of all operands.
+bool broadcasts(const NodeProto& node)
+{
+    const Elements elements = elementsOf(node);
+    return elements == Elements::Chosen || elements == Elements::Compared || elements >= Elements::Combined ||
+           node.op_type() == "QLinearAdd" || node.op_type() == "QLinearMul";
+}
+
+/// Results have as many axes as operand 0: the elements say it, or the structure, or the name.
+bool keepsRank(const NodeProto& node, std::int64_t opset)
+{
+    constexpr std::array kElements{Elements::Kept,    Elements::Converted, Elements::Turned,  Elements::Taken,
+                                   Elements::Padded,  Elements::Joined,    Elements::Rounded, Elements::Quantised,
+                                   Elements::Negated, Elements::Bounded,   Elements::Function};
+    constexpr std::array<std::string_view, 4> kStructures{"softmax", "normalisation", "self-normalisation", "pool"};
+    constexpr std::array<std::string_view, 20> kNames{"Attention",
+                                                      "BiasGelu",
+                                                      "Conv",
+                                                      "ConvTranspose",
+                                                      "DynamicQuantizeLinear",
+                                                      "FastGelu",
+                                                      "FusedConv",
+                                                      "QLinearAveragePool",
+                                                      "QLinearConv",
+                                                      "QLinearGlobalAveragePool",
+                                                      "QLinearLeakyRelu",
+                                                      "QLinearSigmoid",
+                                                      "QLinearSoftmax",
+                                                      "QuickGelu",
+                                                      "Resize",
+                                                      "ScatterND",
+                                                      "SkipLayerNormalization",
+                                                      "SkipSimplifiedLayerNormalization",
+                                                      "Tile",
+                                                      "Upsample"};
+    const ops::OperatorDeclaration* known = ops::find("", node.op_type(), opset);
+    return std::ranges::count(kElements, elementsOf(node)) > 0 || std::ranges::count(kNames, node.op_type()) > 0 ||
+           (known != nullptr && std::ranges::any_of(kStructures, [&](std::string_view word) {
+                return known->structure.find(word) != std::string_view::npos;
+            }));
 }
 
 const AttributeProto* attributeOf(const NodeProto& node, std::string_view name)
@@ -280,10 +249,10 @@ int GraphFacts::elementTypeOf(const NodeProto& node) const
     if (op == "Shape" || op == "Size" || op == "ArgMax" || op == "ArgMin" || op == "NonZero") {
         return onnxschema::TensorProto::INT64;
     }
-    if (isOneOf(kTruths, op)) {
+    if (elementsOf(node) == Elements::Compared) {
         return onnxschema::TensorProto::BOOL;
     }
-    const int slot = op == "Where" || op == "CastLike" ? 1 : 0;
+    const int slot = elementsOf(node) == Elements::Chosen || op == "CastLike" ? 1 : 0;
     return slot < node.input_size() ? elementType(node.input(slot)) : 0;
 }
 
@@ -358,9 +327,7 @@ Count GraphFacts::rankOf(const NodeProto& node) const
     if (op.starts_with("Reduce")) {
         return rankOfReduced(node);
     }
-    return isOneOf(kBroadcasts, op) ? largestRank(node)
-           : isOneOf(kSameRank, op) ? rankOfOperand(node, 0)
-                                    : std::nullopt;
+    return broadcasts(node) ? largestRank(node) : keepsRank(node, m_opset) ? rankOfOperand(node, 0) : std::nullopt;
 }
 
 Count GraphFacts::lengthOf(const NodeProto& node, int slot) const
@@ -392,10 +359,11 @@ Count GraphFacts::lengthMadeBy(const NodeProto& node) const
     if (op == "Shape" && node.attribute_size() == 0) {
         return rankOfOperand(node, 0);
     }
-    if (op == "Cast" || op == "Identity") {
+    const Elements elements = elementsOf(node);
+    if (elements == Elements::Kept || elements == Elements::Converted) {
         return lengthOf(node, 0);
     }
-    return op == "Concat" ? lengthTogether(node) : std::nullopt;
+    return elements == Elements::Joined ? lengthTogether(node) : std::nullopt;
 }
 
 /// Of layers, whose weights say it, and of sums with a list.
@@ -414,7 +382,8 @@ std::optional<std::int64_t> GraphFacts::widthMadeBy(const NodeProto& node) const
     }
     const auto a = width(node.input(0));
     const auto b = constantShape(node.input(1));
-    const bool isSame = op == "Add" && a && b && (b->empty() || b->back() == *a || b->back() == 1);
+    const bool isSame =
+        elementsOf(node) == Elements::Summed && a && b && (b->empty() || b->back() == *a || b->back() == 1);
     return isSame ? a : std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include "core/lrp/rules/ruledeclaration.h"
 #include "core/lrp/rules/rules.h"
 #include "core/lrp/traversal/operandorigin.h"
+#include "core/ops/layerkind.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -429,7 +430,7 @@ bool isAttention(const BoundModel& model, NodeId id)
 {
     static const std::vector<std::string> kSoftmax{"Softmax"};
     const StructureKind kind = model.op(id).structure().kind();
-    return (kind == StructureKind::Composed && model.graph().node(id).op == "Attention") ||
+    return (kind == StructureKind::Composed && ops::isAttention(model.graph().node(id))) ||
            (kind == StructureKind::Bilinear && comesFrom(model, id, std::nullopt, kSoftmax));
 }
 
@@ -553,18 +554,16 @@ base::Result<void> checkBuiltin(const std::string& specification)
 
 bool isOfGradients(const Composite& composite)
 {
-    static constexpr std::array<std::string_view, 7> kRules{
-        "gradient", "guided-backprop", "deconvnet", "beta-smooth", "winner-take-all", "decomposed", "stop"};
     const auto isLinear = [](const Matcher& matcher) {
         return !matcher.structure || *matcher.structure == StructureKind::LinearMap ||
                *matcher.structure == StructureKind::Bilinear;
     };
     const auto isForeign = [&](const CompositeEntry& entry) {
-        return isLinear(entry.matcher) && std::ranges::find(kRules, entry.rule->name()) == kRules.end();
+        return isLinear(entry.matcher) && !traitsOf(entry.rule->name()).isOfGradients;
     };
     return !composite.dividesStart && std::ranges::none_of(composite.entries, isForeign) &&
            std::ranges::any_of(composite.entries, [&](const CompositeEntry& entry) {
-               return isLinear(entry.matcher) && entry.rule->name() == "gradient";
+               return isLinear(entry.matcher) && traitsOf(entry.rule->name()).isGradient;
            });
 }
 

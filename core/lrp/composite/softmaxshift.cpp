@@ -3,9 +3,9 @@
 
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
+#include "core/ops/elements.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 #include <variant>
@@ -27,16 +27,9 @@ constexpr int kMostSteps = 24;
 /// Numbers up to it keep a sum of exponentials from zero and count for nothing beside one.
 constexpr double kMostEpsilon = 1e-5;
 
-constexpr std::array<std::string_view, 7> kMoves{"Cast",    "Expand",  "Flatten",  "Identity",
-                                                 "Reshape", "Squeeze", "Unsqueeze"};
-/// Of numbers of one group they make a number of the group.
-constexpr std::array<std::string_view, 8> kOfElements{"Abs", "Clip", "IsInf", "IsNaN", "Max", "Neg", "Not", "Where"};
+using enum ops::Elements;
 
-template <class Names>
-bool isOneOf(const Node& node, const Names& names)
-{
-    return node.domain.empty() && std::ranges::find(names, node.op) != names.end();
-}
+bool isMove(const Node& node) { return ops::areElements(node, {Kept, Converted, Reshaped, Repeated}); }
 
 /// One softmax over groups.
 class GroupedSoftmax
@@ -65,7 +58,7 @@ private:
     [[nodiscard]] const Node* originOf(ValueId value) const
     {
         const Node* maker = makerOf(value);
-        for (int i = 0; i < kMostSteps && maker != nullptr && isOneOf(*maker, kMoves); ++i) {
+        for (int i = 0; i < kMostSteps && maker != nullptr && isMove(*maker); ++i) {
             maker = makerOf(maker->inputs[0]);
         }
         return maker;
@@ -76,7 +69,7 @@ private:
     {
         for (int i = 0; i < kMostSteps; ++i) {
             const Node* maker = makerOf(value);
-            if (maker == nullptr || !isOneOf(*maker, kMoves)) {
+            if (maker == nullptr || !isMove(*maker)) {
                 break;
             }
             value = maker->inputs[0];
@@ -88,7 +81,7 @@ private:
     {
         const auto uses = m_graph.uses(value);
         const Node* reader = uses.size() == 1 ? &m_graph.node(uses[0].node) : nullptr;
-        if (reader != nullptr && isOneOf(*reader, kMoves)) {
+        if (reader != nullptr && isMove(*reader)) {
             return soleReader(reader->outputs[0], op);
         }
         return reader != nullptr && reader->domain.empty() && reader->op == op ? reader : nullptr;
@@ -102,9 +95,10 @@ private:
         for (std::size_t i = 0; i < forms.size(); ++i) {
             for (const graph::Use& use : m_graph.uses(forms[i])) {
                 const Node& reader = m_graph.node(use.node);
-                const bool isQuotient = reader.op == "Div" && use.slot == 0 && isSumOf(e, reader.inputs[1]);
+                const bool isQuotient =
+                    ops::areElements(reader, {Divided}) && use.slot == 0 && isSumOf(e, reader.inputs[1]);
                 isDivided = isDivided || isQuotient;
-                if (isOneOf(reader, kMoves) && use.slot == 0) {
+                if (isMove(reader) && use.slot == 0) {
                     forms.push_back(reader.outputs[0]);
                 } else if (!isQuotient && !isScatteredSum(reader, e)) {
                     return false;
@@ -125,7 +119,7 @@ private:
     [[nodiscard]] bool isSumOf(ValueId e, ValueId divisor)
     {
         const Node* gather = originOf(withoutNumber(divisor));
-        if (gather == nullptr || !gather->domain.empty() || !gather->op.starts_with("Gather")) {
+        if (gather == nullptr || !ops::areElements(*gather, {PickedBy})) {
             return false;
         }
         const Node* scatter = originOf(withoutNumber(gather->inputs[0]));
@@ -142,7 +136,7 @@ private:
     [[nodiscard]] ValueId withoutNumber(ValueId value) const
     {
         const Node* sum = originOf(value);
-        if (sum == nullptr || !sum->domain.empty() || (sum->op != "Add" && sum->op != "Max" && sum->op != "Clip")) {
+        if (sum == nullptr || (!ops::areElements(*sum, {Summed, Bounded}) && sum->op != "Max")) {
             return value;
         }
         for (std::size_t slot = 0; slot < std::min<std::size_t>(sum->inputs.size(), 2); ++slot) {
@@ -180,10 +174,11 @@ private:
         if (maker == nullptr || depth > kMostSteps) {
             return false;
         }
-        if (maker->domain.empty() && maker->op.starts_with("Gather")) {
+        if (ops::areElements(*maker, {PickedBy})) {
             return rootOf(maker->inputs[1]) == m_groups;
         }
-        return isOneOf(*maker, kOfElements) && std::ranges::all_of(maker->inputs, [&](ValueId input) {
+        // Of numbers of one group they make a number of the group.
+        return ops::isElementByElement(*maker) && std::ranges::all_of(maker->inputs, [&](ValueId input) {
                    return !input.isValid() || isOfGroups(input, depth + 1);
                });
     }
@@ -198,17 +193,17 @@ private:
 std::optional<std::size_t> shiftedOperand(const execute::BoundModel& model, NodeId id)
 {
     const Node& node = model.graph().node(id);
-    if (node.domain.empty() && node.op == "Sub" && GroupedSoftmax(model).isShift(node.outputs[0], node.inputs[1])) {
+    if (ops::areElements(node, {Subtracted}) && GroupedSoftmax(model).isShift(node.outputs[0], node.inputs[1])) {
         return 0;
     }
-    if (!node.domain.empty() || node.op != "Add") {
+    if (!ops::areElements(node, {Summed}) || node.inputs.size() != 2) {
         return std::nullopt;
     }
     for (std::size_t slot = 0; slot < 2; ++slot) { // x + (−m)
         const ValueId other = node.inputs[1 - slot];
         const NodeId maker = model.graph().nodeOf(other);
         const bool isNegative =
-            maker.isValid() && !model.graph().isInput(maker) && model.graph().node(maker).op == "Neg";
+            maker.isValid() && !model.graph().isInput(maker) && ops::areElements(model.graph().node(maker), {Negated});
         if (isNegative && GroupedSoftmax(model).isShift(node.outputs[0], other)) {
             return slot;
         }

@@ -16,6 +16,8 @@ namespace
 
 constexpr std::array<std::string_view, 2> kPlusForms{"split", "raw"};
 constexpr std::array<std::string_view, 2> kBiasParts{"own", "both"};
+constexpr double kUsualAlpha = 2;
+constexpr double kUsualBeta = 1;
 
 /// The share of those products x·W that have the sign of D: `own` and `other` are the weights of x⁺ and of x⁻.
 LinearShare shareOfSign(WeightPart own, WeightPart other, BiasParts bias, const LinearOptions& options, double factor)
@@ -78,8 +80,8 @@ std::string zPlusFormula(const FormulaWords& words)
 
 RulePointer readAlphaBeta(ParameterReader& reader)
 {
-    const double alpha = reader.number("alpha", 2);
-    const double beta = reader.number("beta", 1);
+    const double alpha = reader.number("alpha", kUsualAlpha);
+    const double beta = reader.number("beta", kUsualBeta);
     if (std::abs(alpha - beta - 1) > 1e-9) {
         reader.fail("alpha", fmt::format("alpha − beta must be 1, not {}", alpha - beta));
     }
@@ -107,5 +109,17 @@ std::string alphaBetaFormula(const FormulaWords& words)
 extern const RuleDeclaration kZPlusRule{"z-plus", readZPlus, zPlusFormula, "linear map", "Montavon et al. 2017"};
 extern const RuleDeclaration kAlphaBetaRule{"alpha-beta", readAlphaBeta, alphaBetaFormula, "linear map",
                                             "Bach et al. 2015"};
+
+std::optional<double> imbalanceOf(std::string_view name, const RuleParameters& parameters)
+{
+    const auto numberOr = [&parameters](std::string_view key, double usual) {
+        const auto at = parameters.find(key);
+        const auto* number = at == parameters.end() ? nullptr : std::get_if<double>(&at->second);
+        return number != nullptr ? *number : usual;
+    };
+    return name == kAlphaBetaRule.name
+               ? std::optional(numberOr("alpha", kUsualAlpha) - numberOr("beta", kUsualBeta) - 1)
+               : std::nullopt;
+}
 
 } // namespace retro::lrp

@@ -13,6 +13,7 @@
 #include "core/ops/attention/attentioncore.h"
 #include "core/ops/kernel/slices.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
@@ -298,8 +299,8 @@ struct AttentionPieces
 std::optional<AttentionPieces> piecesOf(const BoundModel& model, NodeId id)
 {
     const graph::Node& node = model.graph().node(id);
-    const bool isPlain = node.op == "Attention" && node.domain.empty() && node.inputs.size() >= 3 &&
-                         node.inputs.size() <= 4 && node.outputs.size() == 1;
+    const bool isPlain =
+        ops::isAttention(node) && node.inputs.size() >= 3 && node.inputs.size() <= 4 && node.outputs.size() == 1;
     if (!isPlain || !std::all_of(node.inputs.begin(), node.inputs.begin() + 3, [&model](ValueId input) {
             return model.typeOf(input).shape.size() == 4 && !model.isConstant(input);
         })) {
@@ -561,8 +562,11 @@ base::Result<RulePointer> bindDecomposed(const Composite& composite, const Bound
 
 RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }
 
-extern const RuleDeclaration kDecomposedRule{"decomposed", [](ParameterReader&) { return decomposedRule(); },
+extern const RuleDeclaration kDecomposedRule{"decomposed",
+                                             [](ParameterReader&) { return decomposedRule(); },
                                              [](const FormulaWords&) { return std::string("the rules of its parts"); },
-                                             "composed operators, and what a rewrite fused"};
+                                             "composed operators, and what a rewrite fused",
+                                             {},
+                                             {.isOfGradients = true, .isForOneLayer = true}};
 
 } // namespace retro::lrp

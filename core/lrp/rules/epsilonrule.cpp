@@ -77,9 +77,10 @@ RulePointer readEpsilon(ParameterReader& reader)
 
 } // namespace
 
-extern const RuleDeclaration kLrpZeroRule{"lrp-0", readLrpZero, epsilonFormula, "linear map, bilinear",
-                                          "Bach et al. 2015"};
-extern const RuleDeclaration kEpsilonRule{"epsilon", readEpsilon, epsilonFormula, "linear map, bilinear, normalisation",
-                                          "Bach et al. 2015"};
+extern const RuleDeclaration kLrpZeroRule{
+    "lrp-0", readLrpZero, epsilonFormula, "linear map, bilinear", "Bach et al. 2015", {.dividesByResult = true}};
+extern const RuleDeclaration kEpsilonRule{"epsilon",          readEpsilon,
+                                          epsilonFormula,     "linear map, bilinear, normalisation",
+                                          "Bach et al. 2015", {.dividesByResult = true}};
 
 } // namespace retro::lrp

@@ -32,12 +32,18 @@ RulePointer wSquareRule(const LinearOptions& options)
 }
 
 extern const RuleDeclaration kFlatRule{
-    "flat", [](ParameterReader& reader) { return flatRule(reader.stabiliser({})); },
-    [](const FormulaWords&) { return std::string("D = number of inputs; R_in = s·1ᵀ, s = R/stab(D)"); }, "linear map",
-    "Lapuschkin et al. 2019"};
+    "flat",
+    [](ParameterReader& reader) { return flatRule(reader.stabiliser({})); },
+    [](const FormulaWords&) { return std::string("D = number of inputs; R_in = s·1ᵀ, s = R/stab(D)"); },
+    "linear map",
+    "Lapuschkin et al. 2019",
+    {.isForOneLayer = true}};
 extern const RuleDeclaration kWSquareRule{
-    "w-square", [](ParameterReader& reader) { return wSquareRule(reader.linearOptions(1e-6)); },
-    [](const FormulaWords& words) { return weightFormula(words, "ΣW²", "b²", "s·(W²)ᵀ", "ΣW²"); }, "linear map",
-    "Montavon et al. 2017"};
+    "w-square",
+    [](ParameterReader& reader) { return wSquareRule(reader.linearOptions(1e-6)); },
+    [](const FormulaWords& words) { return weightFormula(words, "ΣW²", "b²", "s·(W²)ᵀ", "ΣW²"); },
+    "linear map",
+    "Montavon et al. 2017",
+    {.isForOneLayer = true}};
 
 } // namespace retro::lrp

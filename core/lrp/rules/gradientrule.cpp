@@ -97,6 +97,7 @@ std::string gradientFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kGradientRule{"gradient", readGradient, gradientFormula, "everything"};
+extern const RuleDeclaration kGradientRule{"gradient",   readGradient, gradientFormula,
+                                           "everything", {},           {.isGradient = true, .isOfGradients = true}};
 
 } // namespace retro::lrp

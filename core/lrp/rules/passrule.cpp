@@ -93,9 +93,14 @@ std::string passFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kPassRule{"pass", [](ParameterReader&) { return passRule(); }, passFormula,
-                                       "what hands its elements on (see below)"};
-extern const RuleDeclaration kStopRule{"stop", [](ParameterReader&) { return stopRule(); },
-                                       [](const FormulaWords&) { return std::string("R_in = 0"); }, "everything"};
+extern const RuleDeclaration kPassRule{"pass",      [](ParameterReader&) { return passRule(); },
+                                       passFormula, "what hands its elements on (see below)",
+                                       {},          {.handsOn = true}};
+extern const RuleDeclaration kStopRule{"stop",
+                                       [](ParameterReader&) { return stopRule(); },
+                                       [](const FormulaWords&) { return std::string("R_in = 0"); },
+                                       "everything",
+                                       {},
+                                       {.handsNothingOn = true, .isOfGradients = true}};
 
 } // namespace retro::lrp

@@ -59,8 +59,12 @@ std::string winnerFormula(const FormulaWords& words)
 
 } // namespace
 
-extern const RuleDeclaration kWinnerRule{"winner-take-all", [](ParameterReader&) { return winnerRule(); },
-                                         winnerFormula, "max pool, TopK"};
+extern const RuleDeclaration kWinnerRule{"winner-take-all",
+                                         [](ParameterReader&) { return winnerRule(); },
+                                         winnerFormula,
+                                         "max pool, TopK",
+                                         {},
+                                         {.isOfGradients = true, .firstTakesAll = true}};
 extern const RuleDeclaration kProportionalRule{
     "proportional", [](ParameterReader& reader) { return proportionalRule(reader.stabiliser({})); },
     [](const FormulaWords&) { return std::string("R_in = x·ΣR/stab(Σx) over windows"); }, "max pool, TopK"};

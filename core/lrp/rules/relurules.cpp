@@ -37,14 +37,25 @@ RulePointer betaSmoothRule(double beta)
                     });
 }
 
-extern const RuleDeclaration kDeconvNetRule{"deconvnet", [](ParameterReader&) { return deconvNetRule(); },
-                                            [](const FormulaWords&) { return std::string("R_in = R⁺"); }, "ReLU",
-                                            "Zeiler and Fergus 2014"};
+extern const RuleDeclaration kDeconvNetRule{"deconvnet",
+                                            [](ParameterReader&) { return deconvNetRule(); },
+                                            [](const FormulaWords&) { return std::string("R_in = R⁺"); },
+                                            "ReLU",
+                                            "Zeiler and Fergus 2014",
+                                            {.isOfGradients = true}};
 extern const RuleDeclaration kGuidedBackpropRule{
-    "guided-backprop", [](ParameterReader&) { return guidedBackpropRule(); },
-    [](const FormulaWords&) { return std::string("R_in = R⁺ where x > 0"); }, "ReLU", "Springenberg et al. 2015"};
+    "guided-backprop",
+    [](ParameterReader&) { return guidedBackpropRule(); },
+    [](const FormulaWords&) { return std::string("R_in = R⁺ where x > 0"); },
+    "ReLU",
+    "Springenberg et al. 2015",
+    {.isOfGradients = true}};
 extern const RuleDeclaration kBetaSmoothRule{
-    "beta-smooth", [](ParameterReader& reader) { return betaSmoothRule(reader.number("beta", 10)); },
-    [](const FormulaWords&) { return std::string("R_in = R·sigmoid(βx)"); }, "ReLU", "Dombrowski et al. 2019"};
+    "beta-smooth",
+    [](ParameterReader& reader) { return betaSmoothRule(reader.number("beta", 10)); },
+    [](const FormulaWords&) { return std::string("R_in = R·sigmoid(βx)"); },
+    "ReLU",
+    "Dombrowski et al. 2019",
+    {.isOfGradients = true}};
 
 } // namespace retro::lrp

@@ -49,6 +49,7 @@ struct RuleDeclaration
     std::string (*formula)(const FormulaWords& words);
     std::string_view use;         ///< the structures that it is defined for, for people
     std::string_view source = {}; ///< who published it
+    RuleTraits traits = {};
 };
 
 /// A formula that divides by a sum of weights: D = `denominator` + `bias`, R_in = `relevance`, s = R/stab(D); `own` is

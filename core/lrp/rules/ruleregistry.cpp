@@ -62,6 +62,12 @@ const RuleDeclaration* declarationOf(std::string_view name)
     return found == kDeclarations.end() ? nullptr : *found;
 }
 
+/// Of the rule whose text this is.
+const RuleDeclaration* declarationIn(std::string_view text)
+{
+    return declarationOf(text.substr(0, text.find_first_of(" ,")));
+}
+
 // What is handed to all inputs alike where the bias is spread; `own` is the denominator without its bias.
 std::string spreadTerm(const FormulaWords& words, std::string_view own)
 {
@@ -103,6 +109,12 @@ std::string weightFormula(const FormulaWords& words, std::string_view denominato
                        spreadTerm(words, own));
 }
 
+RuleTraits traitsOf(std::string_view ruleText)
+{
+    const RuleDeclaration* declaration = declarationIn(ruleText);
+    return declaration == nullptr ? RuleTraits() : declaration->traits;
+}
+
 std::vector<std::string_view> ruleNames()
 {
     std::vector<std::string_view> names;
@@ -141,7 +153,7 @@ std::vector<RuleEntry> ruleEntries()
 
 std::string formulaOf(std::string_view ruleText, std::string_view structure)
 {
-    const RuleDeclaration* found = declarationOf(ruleText.substr(0, ruleText.find_first_of(" ,")));
+    const RuleDeclaration* found = declarationIn(ruleText);
     if (found == nullptr) {
         return {};
     }

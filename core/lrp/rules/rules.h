@@ -4,6 +4,7 @@
 #include "core/lrp/rules/rule.h"
 #include "core/lrp/rules/ruleparameters.h"
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -153,6 +154,21 @@ enum class TableShare : std::uint8_t {
 /// A rule by its name and parameters; each but "decomposed" also takes "filter" (filteredRule()). Errors (Usage):
 /// unknown name (lists the known ones), unknown or wrong parameter; `where` is "rule" or the parameter's name.
 [[nodiscard]] base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& parameters);
+/// What others ask of a rule whose name alone they know, as a recorded run has it.
+struct RuleTraits
+{
+    bool handsOn = false;         ///< what arrives goes on as it is
+    bool handsNothingOn = false;  ///< all that arrives ends there
+    bool isGradient = false;      ///< what goes on is the gradient
+    bool isOfGradients = false;   ///< it stands in composites of gradients, at least one of which is a gradient
+    bool isForOneLayer = false;   ///< one layer of a model has it by design
+    bool dividesByResult = false; ///< by the result of the layer, with all of its weights
+    bool firstTakesAll = false;   ///< of equal elements the first takes all
+};
+/// Of the rule whose name or text this is; none of them for what is no rule.
+[[nodiscard]] RuleTraits traitsOf(std::string_view ruleText);
+/// Of a rule with factors that have to differ by 1: by how much they differ more than that. Nothing for other rules.
+[[nodiscard]] std::optional<double> imbalanceOf(std::string_view name, const RuleParameters& parameters);
 /// Names of all rules, in the order of the documentation.
 [[nodiscard]] std::vector<std::string_view> ruleNames();
 

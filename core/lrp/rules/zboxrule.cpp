@@ -74,10 +74,13 @@ RulePointer readZBox(ParameterReader& reader)
 } // namespace
 
 extern const RuleDeclaration kZBoxRule{
-    "z-box", readZBox,
+    "z-box",
+    readZBox,
     [](const FormulaWords&) {
         return std::string("D = xW − low·W⁺ − high·W⁻; R_in = x·(s·Wᵀ) − low·(s·W⁺ᵀ) − high·(s·W⁻ᵀ), s = R/stab(D)");
     },
-    "linear map", "Montavon et al. 2017"};
+    "linear map",
+    "Montavon et al. 2017",
+    {.isForOneLayer = true}};
 
 } // namespace retro::lrp

@@ -2,14 +2,13 @@
 #include "core/lrp/traversal/traversalgraph.h"
 
 #include "core/graph/walkback.h"
+#include "core/ops/elements.h"
 #include "core/ops/lookup.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace retro::lrp
@@ -93,14 +92,15 @@ bool makesFloatsOfIntegers(const execute::BoundModel& model, const graph::Node& 
     }
     const graph::Graph& graph = model.graph();
     ValueId numbers = node.inputs.front();
-    const auto isComputed = [&] { return numbers.isValid() && !model.isConstant(numbers); };
-    static constexpr std::array<std::string_view, 8> kMoves{"Flatten", "Identity", "Pad",       "Reshape",
-                                                            "Slice",   "Squeeze",  "Transpose", "Unsqueeze"};
+    const auto isComputed = [&] {
+        return numbers.isValid() && !model.isConstant(numbers) && !tensor::isFloating(model.typeOf(numbers).dtype);
+    };
+    using enum ops::Elements;
     while (isComputed() && !graph.isInput(graph.nodeOf(numbers)) &&
-           std::ranges::find(kMoves, graph.node(graph.nodeOf(numbers)).op) != kMoves.end()) {
+           ops::areElements(graph.node(graph.nodeOf(numbers)), {Kept, Reshaped, Turned, Taken, Padded})) {
         numbers = graph.node(graph.nodeOf(numbers)).inputs.front();
     }
-    return isComputed() && graph.isInput(graph.nodeOf(numbers)) && !tensor::isFloating(model.typeOf(numbers).dtype);
+    return isComputed() && graph.isInput(graph.nodeOf(numbers));
 }
 
 /// A node behind a value that makes floats of an input of integers; invalid when there is none.

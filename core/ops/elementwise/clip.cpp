@@ -162,7 +162,7 @@ BoundResult bindClip(const BindContext& context)
 } // namespace
 
 const OperatorFamily kClipOperators{
-    {"", "Clip", 1, 0, "element-wise, function", true, bindClip},
+    {"", "Clip", 1, 0, "element-wise, function", true, bindClip, false, Elements::Bounded},
 };
 
 } // namespace retro::ops

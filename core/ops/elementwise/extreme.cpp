@@ -92,8 +92,8 @@ BoundResult bindMin(const BindContext& context) { return boundExtreme(context, f
 
 // Before opset 8 there was no broadcasting, which this one includes.
 const OperatorFamily kExtremeOperators{
-    {"", "Max", 1, 0, "function", true, bindMax},
-    {"", "Min", 1, 0, "function", true, bindMin},
+    {"", "Max", 1, 0, "function", true, bindMax, false, Elements::Combined},
+    {"", "Min", 1, 0, "function", true, bindMin, false, Elements::Combined},
 };
 
 } // namespace retro::ops

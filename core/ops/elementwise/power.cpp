@@ -242,9 +242,9 @@ BoundResult bindMod(const BindContext& context)
 } // namespace
 
 const OperatorFamily kPowerOperators{
-    {"", "Mod", 10, 0, "function", true, bindMod},
-    {"", "Pow", 1, 6, "element-wise, function", true, bindOld<bindPow>},
-    {"", "Pow", 7, 0, "element-wise, function", true, bindPow},
+    {"", "Mod", 10, 0, "function", true, bindMod, false, Elements::Combined},
+    {"", "Pow", 1, 6, "element-wise, function", true, bindOld<bindPow>, false, Elements::Combined},
+    {"", "Pow", 7, 0, "element-wise, function", true, bindPow, false, Elements::Combined},
 };
 
 } // namespace retro::ops

@@ -122,7 +122,7 @@ BoundResult bindPRelu(const BindContext& context)
 } // namespace
 
 const OperatorFamily kPreluOperators{
-    {"", "PRelu", 1, 0, "element-wise, function", true, bindPRelu},
+    {"", "PRelu", 1, 0, "element-wise, function", true, bindPRelu, false, Elements::Combined},
 };
 
 } // namespace retro::ops

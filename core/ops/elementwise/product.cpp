@@ -149,7 +149,7 @@ const OperatorFamily kProductOperators{
     {"", "Div", 1, 6, "quotient", true, bindOld<bindDiv>},
     {"", "Div", 7, 0, "quotient", true, bindDiv},
     // Signal (operand 0) times what lets it pass (operand 1), inside what is written out step by step.
-    {"retrograde", "Gate", 1, 0, "product", true, bindMul},
+    {"retrograde", "Gate", 1, 0, "product", true, bindMul, false, Elements::Combined},
 };
 
 } // namespace retro::ops

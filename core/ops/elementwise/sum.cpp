@@ -151,9 +151,9 @@ BoundResult bindMean(const BindContext& context)
 const OperatorFamily kSumOperators{
     {"", "Add", 1, 6, "sum of operands", true, bindOld<bindAdd>},
     {"", "Add", 7, 0, "sum of operands", true, bindAdd},
-    {"", "Mean", 1, 0, "sum of operands", true, bindMean},
-    {"", "Sub", 1, 6, "sum of operands", true, bindOld<bindSub>},
-    {"", "Sub", 7, 0, "sum of operands", true, bindSub},
+    {"", "Mean", 1, 0, "sum of operands", true, bindMean, false, Elements::Combined},
+    {"", "Sub", 1, 6, "sum of operands", true, bindOld<bindSub>, false, Elements::Subtracted},
+    {"", "Sub", 7, 0, "sum of operands", true, bindSub, false, Elements::Subtracted},
     {"", "Sum", 1, 0, "sum of operands", true, bindSumOfAll},
 };
 

@@ -105,15 +105,15 @@ BoundResult bindBitShift(const BindContext& context)
 } // namespace
 
 const OperatorFamily kBitOperators{
-    {"", "And", 7, 0, "no relevance", false, bindLogic<BitAnd>},
-    {"", "BitShift", 11, 0, "no relevance", false, bindBitShift},
-    {"", "BitwiseAnd", 18, 0, "no relevance", false, bindBitwise<BitAnd>},
-    {"", "BitwiseNot", 18, 0, "no relevance", false, bindBitwiseNot},
-    {"", "BitwiseOr", 18, 0, "no relevance", false, bindBitwise<BitOr>},
-    {"", "BitwiseXor", 18, 0, "no relevance", false, bindBitwise<BitXor>},
-    {"", "Not", 1, 0, "no relevance", false, bindNot},
-    {"", "Or", 7, 0, "no relevance", false, bindLogic<BitOr>},
-    {"", "Xor", 7, 0, "no relevance", false, bindLogic<BitXor>},
+    {"", "And", 7, 0, "no relevance", false, bindLogic<BitAnd>, false, Elements::Compared},
+    {"", "BitShift", 11, 0, "no relevance", false, bindBitShift, false, Elements::Combined},
+    {"", "BitwiseAnd", 18, 0, "no relevance", false, bindBitwise<BitAnd>, false, Elements::Combined},
+    {"", "BitwiseNot", 18, 0, "no relevance", false, bindBitwiseNot, false, Elements::Function},
+    {"", "BitwiseOr", 18, 0, "no relevance", false, bindBitwise<BitOr>, false, Elements::Combined},
+    {"", "BitwiseXor", 18, 0, "no relevance", false, bindBitwise<BitXor>, false, Elements::Combined},
+    {"", "Not", 1, 0, "no relevance", false, bindNot, false, Elements::Compared},
+    {"", "Or", 7, 0, "no relevance", false, bindLogic<BitOr>, false, Elements::Compared},
+    {"", "Xor", 7, 0, "no relevance", false, bindLogic<BitXor>, false, Elements::Compared},
 };
 
 } // namespace retro::ops

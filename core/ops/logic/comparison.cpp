@@ -60,11 +60,11 @@ BoundResult bindOrder(const BindContext& context)
 
 // Before opset 7 these had a broadcasting of their own.
 const OperatorFamily kComparisonOperators{
-    {"", "Equal", 7, 0, "no relevance", false, bindEqual},
-    {"", "Greater", 7, 0, "no relevance", false, bindOrder<IsGreater>},
-    {"", "GreaterOrEqual", 12, 0, "no relevance", false, bindOrder<IsGreaterOrEqual>},
-    {"", "Less", 7, 0, "no relevance", false, bindOrder<IsLess>},
-    {"", "LessOrEqual", 12, 0, "no relevance", false, bindOrder<IsLessOrEqual>},
+    {"", "Equal", 7, 0, "no relevance", false, bindEqual, false, Elements::Compared},
+    {"", "Greater", 7, 0, "no relevance", false, bindOrder<IsGreater>, false, Elements::Compared},
+    {"", "GreaterOrEqual", 12, 0, "no relevance", false, bindOrder<IsGreaterOrEqual>, false, Elements::Compared},
+    {"", "Less", 7, 0, "no relevance", false, bindOrder<IsLess>, false, Elements::Compared},
+    {"", "LessOrEqual", 12, 0, "no relevance", false, bindOrder<IsLessOrEqual>, false, Elements::Compared},
 };
 
 } // namespace retro::ops

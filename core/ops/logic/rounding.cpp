@@ -95,12 +95,12 @@ BoundResult bindIsInf(const BindContext& context)
 } // namespace
 
 const OperatorFamily kRoundingOperators{
-    {"", "Ceil", 1, 0, "no relevance", false, bindRounding<Ceil>},
-    {"", "Floor", 1, 0, "no relevance", false, bindRounding<Floor>},
-    {"", "IsInf", 10, 0, "no relevance", false, bindIsInf},
-    {"", "IsNaN", 9, 0, "no relevance", false, bindIsNan},
-    {"", "Round", 11, 0, "no relevance", false, bindRounding<Round>},
-    {"", "Sign", 9, 0, "no relevance", false, bindSign},
+    {"", "Ceil", 1, 0, "no relevance", false, bindRounding<Ceil>, false, Elements::Rounded},
+    {"", "Floor", 1, 0, "no relevance", false, bindRounding<Floor>, false, Elements::Rounded},
+    {"", "IsInf", 10, 0, "no relevance", false, bindIsInf, false, Elements::Compared},
+    {"", "IsNaN", 9, 0, "no relevance", false, bindIsNan, false, Elements::Compared},
+    {"", "Round", 11, 0, "no relevance", false, bindRounding<Round>, false, Elements::Rounded},
+    {"", "Sign", 9, 0, "no relevance", false, bindSign, false, Elements::Function},
 };
 
 } // namespace retro::ops

@@ -45,9 +45,9 @@ BoundResult bindBipolarQuant(const BindContext& context)
 } // namespace
 
 const OperatorFamily kBipolarQuantOperators{
-    {kQonnxDomains[0], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
-    {kQonnxDomains[1], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
-    {kQonnxDomains[2], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant},
+    {kQonnxDomains[0], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant, false, Elements::Quantised},
+    {kQonnxDomains[1], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant, false, Elements::Quantised},
+    {kQonnxDomains[2], "BipolarQuant", 1, 0, "shape map", true, bindBipolarQuant, false, Elements::Quantised},
 };
 
 } // namespace retro::ops

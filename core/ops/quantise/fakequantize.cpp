@@ -223,7 +223,7 @@ BoundResult bindFakeQuantize(const BindContext& context)
 double saturationMargin(double least, double most) { return std::max(kLeastBeyond, (most - least) * kPartBeyond); }
 
 const OperatorFamily kFakeQuantizeOperators{
-    {"retrograde", "FakeQuantize", 1, 0, "shape map", true, bindFakeQuantize, true},
+    {"retrograde", "FakeQuantize", 1, 0, "shape map", true, bindFakeQuantize, true, Elements::Quantised},
 };
 
 } // namespace retro::ops

@@ -82,10 +82,10 @@ BoundResult bindQuant(const BindContext& context)
 } // namespace
 
 const OperatorFamily kQuantOperators{
-    {kQonnxDomains[0], "Quant", 1, 0, "shape map", true, bindQuant},
-    {kQonnxDomains[1], "Quant", 1, 0, "shape map", true, bindQuant},
-    {kQonnxDomains[2], "Quant", 1, 0, "shape map", true, bindQuant},
-    {kQonnxDomains[0], "IntQuant", 1, 0, "shape map", true, bindQuant},
+    {kQonnxDomains[0], "Quant", 1, 0, "shape map", true, bindQuant, false, Elements::Quantised},
+    {kQonnxDomains[1], "Quant", 1, 0, "shape map", true, bindQuant, false, Elements::Quantised},
+    {kQonnxDomains[2], "Quant", 1, 0, "shape map", true, bindQuant, false, Elements::Quantised},
+    {kQonnxDomains[0], "IntQuant", 1, 0, "shape map", true, bindQuant, false, Elements::Quantised},
 };
 
 } // namespace retro::ops

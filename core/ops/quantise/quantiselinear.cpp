@@ -188,10 +188,10 @@ BoundResult bindDynamicQuantizeLinear(const BindContext& context)
 } // namespace
 
 const OperatorFamily kQuantiseOperators{
-    {"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
-    {"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
-    {"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
-    {"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true},
+    {"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true, Elements::Quantised},
+    {"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true, Elements::Quantised},
+    {"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true, Elements::Quantised},
+    {"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true, Elements::Quantised},
     {"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
 };
 

@@ -82,9 +82,9 @@ BoundResult bindTrunc(const BindContext& context)
 } // namespace
 
 const OperatorFamily kTruncQuantOperators{
-    {kQonnxDomains[0], "Trunc", 1, 0, "shape map", true, bindTrunc},
-    {kQonnxDomains[1], "Trunc", 1, 0, "shape map", true, bindTrunc},
-    {kQonnxDomains[2], "Trunc", 1, 0, "shape map", true, bindTrunc},
+    {kQonnxDomains[0], "Trunc", 1, 0, "shape map", true, bindTrunc, false, Elements::Quantised},
+    {kQonnxDomains[1], "Trunc", 1, 0, "shape map", true, bindTrunc, false, Elements::Quantised},
+    {kQonnxDomains[2], "Trunc", 1, 0, "shape map", true, bindTrunc, false, Elements::Quantised},
 };
 
 } // namespace retro::ops

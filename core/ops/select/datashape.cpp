@@ -199,7 +199,7 @@ BoundResult bindUnique(const BindContext& context)
 } // namespace
 
 const OperatorFamily kDataShapeOperators{
-    {"", "Compress", 9, 0, "shape map", true, bindCompress},
+    {"", "Compress", 9, 0, "shape map", true, bindCompress, false, Elements::PickedBy},
     {"", "NonZero", 9, 0, "no relevance", false, bindNonZero},
     {"", "Unique", 11, 0, "shape map, no relevance", true, bindUnique},
 };

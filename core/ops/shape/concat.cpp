@@ -109,7 +109,7 @@ BoundResult bindStack(const BindContext& context)
 } // namespace
 
 const OperatorFamily kConcatOperators{
-    {"", "Concat", 1, 0, "shape map", true, bindConcat, true},
+    {"", "Concat", 1, 0, "shape map", true, bindConcat, true, Elements::Joined},
     {"ai.retrograde", "Stack", 1, 0, "shape map", true, bindStack},
 };
 

@@ -272,10 +272,10 @@ BoundResult bindGatherNd(const BindContext& context)
 } // namespace
 
 const OperatorFamily kGatherOperators{
-    {"", "Gather", 1, 0, "shape map", true, bindGather, true},
-    {"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true},
-    {"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
-    {"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
+    {"", "Gather", 1, 0, "shape map", true, bindGather, true, Elements::PickedBy},
+    {"retrograde", "Gather", 1, 0, "shape map", true, bindGather, true, Elements::PickedBy},
+    {"", "GatherElements", 11, 0, "shape map", true, bindGatherElements, false, Elements::PickedBy},
+    {"", "GatherND", 11, 0, "shape map", true, bindGatherNd, false, Elements::PickedBy},
 };
 
 } // namespace retro::ops

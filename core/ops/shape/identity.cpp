@@ -152,12 +152,12 @@ BoundResult bindDropout(const BindContext& context)
 } // namespace
 
 const OperatorFamily kIdentityOperators{
-    {"", "Identity", 1, 0, "shape map", true, bindIdentity, true},
-    {"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
-    {"", "Neg", 1, 0, "shape map", true, bindNeg},
-    {"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
-    {"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity},
-    {"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
+    {"", "Identity", 1, 0, "shape map", true, bindIdentity, true, Elements::Kept},
+    {"", "Dropout", 1, 0, "shape map", true, bindDropout, true, Elements::Kept},
+    {"", "Neg", 1, 0, "shape map", true, bindNeg, false, Elements::Negated},
+    {"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint, false, Elements::Kept},
+    {"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity, false, Elements::Kept},
+    {"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach, false, Elements::Kept},
 };
 
 } // namespace retro::ops

@@ -272,7 +272,7 @@ BoundResult bindPad(const BindContext& context)
 } // namespace
 
 const OperatorFamily kPadOperators{
-    {"", "Pad", 1, 0, "shape map", true, bindPad, true},
+    {"", "Pad", 1, 0, "shape map", true, bindPad, true, Elements::Padded},
 };
 
 } // namespace retro::ops

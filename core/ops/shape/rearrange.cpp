@@ -195,9 +195,9 @@ BoundResult bindReverseSequence(const BindContext& context)
 } // namespace
 
 const OperatorFamily kRearrangeOperators{
-    {"", "DepthToSpace", 1, 0, "shape map", true, bindDepthToSpace},
-    {"", "ReverseSequence", 10, 0, "shape map", true, bindReverseSequence},
-    {"", "SpaceToDepth", 1, 0, "shape map", true, bindSpaceToDepth},
+    {"", "DepthToSpace", 1, 0, "shape map", true, bindDepthToSpace, false, Elements::Moved},
+    {"", "ReverseSequence", 10, 0, "shape map", true, bindReverseSequence, false, Elements::Moved},
+    {"", "SpaceToDepth", 1, 0, "shape map", true, bindSpaceToDepth, false, Elements::Moved},
     {"", "Trilu", 14, 0, "shape map", true, bindTrilu},
 };
 

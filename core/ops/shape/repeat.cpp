@@ -114,8 +114,8 @@ BoundResult bindTile(const BindContext& context)
 
 // In its first form, Tile repeated along one axis that was an operand.
 const OperatorFamily kRepeatOperators{
-    {"", "Expand", 8, 0, "shape map", true, bindExpand},
-    {"", "Tile", 6, 0, "shape map", true, bindTile},
+    {"", "Expand", 8, 0, "shape map", true, bindExpand, false, Elements::Repeated},
+    {"", "Tile", 6, 0, "shape map", true, bindTile, false, Elements::Repeated},
 };
 
 } // namespace retro::ops

@@ -149,10 +149,10 @@ BoundResult bindUnsqueeze(const BindContext& context)
 } // namespace
 
 const OperatorFamily kReshapeOperators{
-    {"", "Reshape", 1, 0, "shape map", true, bindReshape, true},
-    {"", "Flatten", 1, 0, "shape map", true, bindFlatten, true},
-    {"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true},
-    {"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true},
+    {"", "Reshape", 1, 0, "shape map", true, bindReshape, true, Elements::Reshaped},
+    {"", "Flatten", 1, 0, "shape map", true, bindFlatten, true, Elements::Reshaped},
+    {"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true, Elements::Reshaped},
+    {"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true, Elements::Reshaped},
 };
 
 } // namespace retro::ops

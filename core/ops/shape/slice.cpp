@@ -154,7 +154,7 @@ BoundResult bindSlice(const BindContext& context)
 } // namespace
 
 const OperatorFamily kSliceOperators{
-    {"", "Slice", 1, 0, "shape map", true, bindSlice, true},
+    {"", "Slice", 1, 0, "shape map", true, bindSlice, true, Elements::Taken},
 };
 
 } // namespace retro::ops

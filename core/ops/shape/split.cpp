@@ -136,7 +136,7 @@ BoundResult bindUnbind(const BindContext& context)
 } // namespace
 
 const OperatorFamily kSplitOperators{
-    {"", "Split", 1, 0, "shape map", true, bindSplit},
+    {"", "Split", 1, 0, "shape map", true, bindSplit, false, Elements::Taken},
     {"ai.retrograde", "Unbind", 1, 0, "shape map", true, bindUnbind},
 };
 

@@ -67,7 +67,7 @@ BoundResult bindTranspose(const BindContext& context)
 } // namespace
 
 const OperatorFamily kTransposeOperators{
-    {"", "Transpose", 1, 0, "shape map", true, bindTranspose, true},
+    {"", "Transpose", 1, 0, "shape map", true, bindTranspose, true, Elements::Turned},
 };
 
 } // namespace retro::ops

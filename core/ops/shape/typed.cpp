@@ -200,8 +200,8 @@ BoundResult bindEyeLike(const BindContext& context)
 } // namespace
 
 const OperatorFamily kTypedOperators{
-    {"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true},
-    {"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true},
+    {"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true, Elements::Converted},
+    {"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true, Elements::Converted},
     {"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
     {"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
     {"", "Size", 1, 0, "no relevance", false, bindSize, true},

@@ -101,7 +101,7 @@ BoundResult bindWhere(const BindContext& context)
 } // namespace
 
 const OperatorFamily kWhereOperators{
-    {"", "Where", 9, 0, "shape map", true, bindWhere},
+    {"", "Where", 9, 0, "shape map", true, bindWhere, false, Elements::Chosen},
 };
 
 } // namespace retro::ops

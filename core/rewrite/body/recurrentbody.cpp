@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM step by step. What an activation reads is one linear layer of input and state side by side, as
 // Arras et al. 2017 have it; products with gates are nodes Gate, whose operand 0 is the signal.
+#include "core/ops/layerkind.h"
 #include "core/rewrite/body/recurrentsteps.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace retro::rewrite
 {
@@ -170,7 +169,7 @@ base::Result<FunctionBody> recurrentBody(BodyBuilder body, RecurrentKind kind, c
 
 base::Result<void> checkConstantWeights(const graph::Node& node, std::span<const BodyOperand> operands)
 {
-    const bool isRecurrent = node.domain.empty() && (node.op == "RNN" || node.op == "GRU" || node.op == "LSTM");
+    const bool isRecurrent = ops::isRecurrent(node);
     for (const std::size_t slot : {kWeights, kStateWeights, kBiases, kPeepholes}) {
         const bool isGiven = isRecurrent && slot < operands.size() && operands[slot].isGiven;
         if (isGiven && !operands[slot].constant.isValid()) {

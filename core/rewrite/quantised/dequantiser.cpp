@@ -3,6 +3,8 @@
 
 #include "core/graph/attributes.h"
 #include "core/graph/graph.h"
+#include "core/ops/elements.h"
+#include "core/ops/layerkind.h"
 #include "core/ops/registry.h"
 #include "core/rewrite/passes.h"
 #include "core/tensor/checkedshape.h"
@@ -29,31 +31,22 @@ using tensor::Tensor;
 namespace
 {
 
-/// Operators that move elements of their first operand.
-constexpr std::array<std::string_view, 17> kOfFirst{
-    "DepthToSpace", "Expand",  "Flatten",   "Gather",    "GatherElements", "GatherND",
-    "Identity",     "MaxPool", "Reshape",   "Slice",     "SpaceToDepth",   "Split",
-    "Squeeze",      "Tile",    "Transpose", "Unsqueeze", "GlobalMaxPool"};
+using ops::Elements;
 
 bool hasOneResult(const graph::Node& node)
 {
     return std::all_of(node.outputs.begin() + 1, node.outputs.end(), [](auto id) { return !id.isValid(); });
 }
 
-/// A pad with a number, which is a level as the others are, or one that repeats the picture.
-std::vector<std::size_t> movedByPad(const graph::Node& node)
+/// A pad that repeats no part of the picture.
+bool padsWithNumber(const graph::Node& node)
 {
-    const bool hasNumber = node.inputs.size() > 2 && node.inputs[2].isValid();
-    const bool isConstant = attributeOr<std::string>(node, "mode", "constant") == "constant";
-    return isConstant && hasNumber ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{0};
+    return ops::areElements(node, {Elements::Padded}) &&
+           attributeOr<std::string>(node, "mode", "constant") == "constant";
 }
 
 /// Whether a node fills places up with the level 0, which is no operand of it.
-bool padsWithZeroLevel(const graph::Node& node)
-{
-    const bool hasNumber = node.inputs.size() > 2 && node.inputs[2].isValid();
-    return node.op == "Pad" && !hasNumber && attributeOr<std::string>(node, "mode", "constant") == "constant";
-}
+bool padsWithZeroLevel(const graph::Node& node) { return padsWithNumber(node) && !operandOf(node, 2).isValid(); }
 
 /// Whether the node moves elements of its first operand alone.
 bool movesFirst(const graph::Node& node)
@@ -61,8 +54,8 @@ bool movesFirst(const graph::Node& node)
     if (node.op == "Resize") {
         return attributeOr<std::string>(node, "mode", "nearest") == "nearest";
     }
-    const bool isMover = std::ranges::find(kOfFirst, node.op) != kOfFirst.end();
-    return isMover && (node.op == "Split" || hasOneResult(node));
+    const bool isWinner = ops::isMaxPool(node) || node.op == "GlobalMaxPool";
+    return (ops::movesElements(node) || isWinner) && (ops::areElements(node, {Elements::Taken}) || hasOneResult(node));
 }
 
 /// The operands whose elements a node of the standard moves, whatever they stand for (Reshape, Transpose, MaxPool …);
@@ -73,13 +66,14 @@ std::vector<std::size_t> movedOperands(const graph::Node& node)
     if (!node.domain.empty() || node.inputs.empty() || !isWhole) {
         return {};
     }
-    if (node.op == "Concat") {
+    if (ops::areElements(node, {Elements::Joined})) {
         std::vector<std::size_t> all(node.inputs.size());
         std::iota(all.begin(), all.end(), std::size_t{0});
         return all;
     }
-    if (node.op == "Pad") {
-        return movedByPad(node);
+    if (ops::areElements(node, {Elements::Padded})) { // a number that it pads with is a level, too
+        return padsWithNumber(node) && operandOf(node, 2).isValid() ? std::vector<std::size_t>{0, 2}
+                                                                    : std::vector<std::size_t>{0};
     }
     return movesFirst(node) ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
 }
@@ -88,18 +82,6 @@ constexpr const char* kRewriteText = "dequantise";
 /// Nodes that move elements between a value and what quantised it, at most.
 constexpr int kMostMoves = 64;
 constexpr std::int64_t kQuantizeOpset = 21;
-
-bool isQuantize(const Node& node)
-{
-    return node.op == "QuantizeLinear" && (node.domain.empty() || node.domain == "com.microsoft");
-}
-
-bool isDequantize(const Node& node)
-{
-    return node.op == "DequantizeLinear" && (node.domain.empty() || node.domain == "com.microsoft");
-}
-
-bool isDynamicQuantize(const Node& node) { return node.op == "DynamicQuantizeLinear" && node.domain.empty(); }
 
 /// Those that decide what a QuantizeLinear gives.
 Attributes quantizeAttributes(const Node& node)
@@ -177,7 +159,7 @@ bool isOfTensor(const Draft& draft, const Grid& grid)
         return draft.value(grid.scale).constant.size() == 1;
     }
     const NodeId producer = draft.value(grid.scale).producer;
-    return producer.isValid() && draft.node(producer).op == "DynamicQuantizeLinear";
+    return producer.isValid() && ops::isDynamicQuantize(draft.node(producer));
 }
 
 Tensor wideConstant(const Draft& draft, ValueId id)
@@ -277,10 +259,11 @@ void Dequantiser::run()
 namespace
 {
 
-/// Operators whose result has as many axes as any operand of several axes.
-constexpr std::array<std::string_view, 12> kSameRank{
-    "Add", "Clip",           "Concat", "DequantizeLinear", "FakeQuantize", "Identity", "LeakyRelu",
-    "Mul", "QuantizeLinear", "Relu",   "Sigmoid",          "Softmax"};
+/// A node whose result has as many axes as any operand of several axes.
+bool keepsRank(const Node& node)
+{
+    return ops::isElementByElement(node) || ops::areElements(node, {Elements::Joined}) || node.op == "Softmax";
+}
 
 /// Axes of a value that the draft or the node that makes it says; 0 where they do not.
 std::size_t knownRank(const Draft& draft, ValueId id)
@@ -296,10 +279,9 @@ std::size_t knownRank(const Draft& draft, ValueId id)
     const auto list = [&](std::string_view name) {
         return attributeOr<std::vector<std::int64_t>>(node, name, {}).size();
     };
-    if (node.op == "Transpose") {
-        return list("perm");
-    }
-    return list("kernel_shape") > 0 ? list("kernel_shape") + 2 : 0;
+    return ops::areElements(node, {Elements::Turned}) ? list("perm")
+           : list("kernel_shape") > 0                 ? list("kernel_shape") + 2
+                                                      : 0;
 }
 
 } // namespace
@@ -312,8 +294,7 @@ std::size_t Dequantiser::rankOf(ValueId id)
             return rank;
         }
         const NodeId producer = m_draft.value(waiting[at]).producer;
-        const bool isSame =
-            producer.isValid() && std::ranges::find(kSameRank, m_draft.node(producer).op) != kSameRank.end();
+        const bool isSame = producer.isValid() && keepsRank(m_draft.node(producer));
         for (const ValueId operand : isSame ? m_draft.node(producer).inputs : std::vector<ValueId>()) {
             if (operand.isValid()) {
                 waiting.push_back(operand);
@@ -331,7 +312,7 @@ void Dequantiser::visit(NodeId id)
     if (!hasOne && node.op != "DynamicQuantizeLSTM") {
         return;
     }
-    if (isDequantize(node)) {
+    if (ops::isDequantize(node)) {
         dequantise(id);
         return;
     }
@@ -415,11 +396,11 @@ ValueId Dequantiser::traced(ValueId levels, const Grid& grid, int depth)
 ValueId Dequantiser::madeBy(NodeId producer, ValueId levels, const Grid& grid, int depth)
 {
     const Node& node = m_draft.node(producer);
-    if (isQuantize(node)) {
+    if (ops::isQuantize(node)) {
         const bool isOne = node.outputs.size() == 1;
         return isOne && isSame(m_draft, gridOf(node), grid) ? ofQuantize(producer, gridOf(node)) : ValueId();
     }
-    if (isDynamicQuantize(node)) {
+    if (ops::isDynamicQuantize(node)) {
         return isDynamicOf(node, levels, grid) ? ofDynamic(producer, grid) : ValueId();
     }
     const bool isMoved = depth < kMostMoves && isOfTensor(m_draft, grid) && ofMover(producer, grid, depth);
@@ -439,11 +420,11 @@ std::optional<Grid> Dequantiser::knownGrid(ValueId levels) const
         }
         const Node& node = m_draft.node(producer);
         const std::vector<std::size_t> moved = movedOperands(node);
-        if (isQuantize(node)) {
+        if (ops::isQuantize(node)) {
             return gridOf(node);
         }
         if (moved.empty()) {
-            const bool isWhole = isDynamicQuantize(node) && node.outputs.size() == 3 && node.outputs[0] == levels;
+            const bool isWhole = ops::isDynamicQuantize(node) && node.outputs.size() == 3 && node.outputs[0] == levels;
             return isWhole ? std::optional(Grid{node.outputs[1], node.outputs[2]}) : std::nullopt;
         }
         levels = node.inputs[moved.front()];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/attributes.h"
 #include "core/ops/algebra.h"
+#include "core/ops/elements.h"
 #include "core/rewrite/quantised/integernode.h"
 
 #include <algorithm>
@@ -169,7 +170,7 @@ private:
         for (std::optional<OnlyReader> next = factorBehind(tail.result); next; next = factorBehind(tail.result)) {
             const Tensor constant = perColumn(next->other);
             factors.resize(std::max(factors.size(), static_cast<std::size_t>(constant.size())), factors[0]);
-            const bool isQuotient = m_draft.node(next->id).op == "Div";
+            const bool isQuotient = ops::areElements(m_draft.node(next->id), {ops::Elements::Divided});
             for (std::size_t c = 0; c < factors.size(); ++c) {
                 const double number = constant.at(constant.size() == 1 ? 0 : static_cast<std::int64_t>(c));
                 factors[c] = isQuotient ? factors[c] / number : factors[c] * number;
@@ -218,7 +219,8 @@ private:
     bool takeProduct(ValueId factor, Tail& tail, bool isVector = false) const
     {
         const NodeId id = factor.isValid() ? m_draft.value(factor).producer : NodeId();
-        if (!id.isValid() || m_draft.node(id).op != "Mul" || m_draft.node(id).inputs.size() != 2) {
+        if (!id.isValid() || !ops::areElements(m_draft.node(id), {ops::Elements::Multiplied}) ||
+            m_draft.node(id).inputs.size() != 2) {
             return false;
         }
         const Node& node = m_draft.node(id);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/elements.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/recognise/cone.h"
 
@@ -29,8 +30,7 @@ bool isOneOf(std::string_view op, std::span<const std::string_view> ops)
 
 constexpr std::array<std::string_view, 2> kLogistic{"Sigmoid", "HardSigmoid"};
 constexpr std::array<std::string_view, 6> kCandidates{"Tanh", "Relu", "Softsign", "LeakyRelu", "Elu", "Softplus"};
-constexpr std::array<std::string_view, 7> kMoves{"Split",   "Slice",     "Squeeze", "Unsqueeze",
-                                                 "Reshape", "Transpose", "Identity"};
+using enum ops::Elements;
 constexpr std::array<std::string_view, 5> kSums{"Add", "Sum", "Gemm", "MatMul", "Concat"};
 
 /// The node that computes a value, or null.
@@ -45,7 +45,8 @@ const Node* computedBy(const Draft& draft, ValueId value)
 {
     constexpr int kMostMoves = 6;
     const Node* node = makerOf(draft, value);
-    for (int i = 0; i < kMostMoves && node != nullptr && isOneOf(node->op, kMoves); ++i) {
+    for (int i = 0; i < kMostMoves && node != nullptr && ops::areElements(*node, {Kept, Reshaped, Turned, Taken});
+         ++i) {
         node = makerOf(draft, node->inputs[0]);
     }
     return node;
@@ -70,8 +71,8 @@ std::optional<GateValue> gateOf(const Draft& draft, ValueId value)
         return GateValue{value};
     }
     const Node* rest = makerOf(draft, value);
-    const bool isRest = rest != nullptr && rest->op == "Sub" && uniformNumber(draft, rest->inputs[0]) == 1.0 &&
-                        isComputedBy(draft, rest->inputs[1], kLogistic);
+    const bool isRest = rest != nullptr && ops::areElements(*rest, {Subtracted}) &&
+                        uniformNumber(draft, rest->inputs[0]) == 1.0 && isComputedBy(draft, rest->inputs[1], kLogistic);
     return isRest ? std::optional(GateValue{rest->inputs[1], true}) : std::nullopt;
 }
 
@@ -88,7 +89,7 @@ std::vector<Gated> gatedForms(const Draft& draft, ValueId value)
 {
     std::vector<Gated> forms;
     const Node* node = makerOf(draft, value);
-    for (std::size_t slot = 0; node != nullptr && node->op == "Mul" && slot < 2; ++slot) {
+    for (std::size_t slot = 0; node != nullptr && ops::areElements(*node, {Multiplied}) && slot < 2; ++slot) {
         if (const std::optional<GateValue> gate = gateOf(draft, node->inputs[slot])) {
             forms.push_back({draft.value(value).producer, node->inputs[1 - slot], *gate});
         }
@@ -113,7 +114,7 @@ std::optional<Gated> takenCandidate(const Draft& draft, ValueId value)
 std::optional<Cell> newCell(const Draft& draft, ValueId value)
 {
     const Node* sum = computedBy(draft, value);
-    for (std::size_t slot = 0; sum != nullptr && sum->op == "Add" && slot < 2; ++slot) {
+    for (std::size_t slot = 0; sum != nullptr && ops::combinesTwo(*sum, {Summed}) && slot < 2; ++slot) {
         const std::optional<Gated> taken = takenCandidate(draft, sum->inputs[slot]);
         const std::vector<Gated> kept = gatedForms(draft, sum->inputs[1 - slot]);
         if (taken && !kept.empty()) {
@@ -146,7 +147,7 @@ std::optional<Gated> resetIn(const Draft& draft, ValueId sum, int depth)
     if (node == nullptr || depth == 0) {
         return std::nullopt;
     }
-    const std::vector<Gated> forms = node->op == "Mul" ? gatedForms(draft, node->outputs[0]) : std::vector<Gated>();
+    const std::vector<Gated> forms = gatedForms(draft, node->outputs[0]);
     if (!forms.empty()) {
         return forms.front();
     }
@@ -171,7 +172,7 @@ std::optional<Gated> resetOf(const Draft& draft, ValueId candidate)
 /// z·h + (1 − z)·n: the two products, the candidate's first.
 std::optional<Cell> mixOfTwo(const Draft& draft, const Node& sum)
 {
-    for (std::size_t slot = 0; sum.op == "Add" && slot < 2; ++slot) {
+    for (std::size_t slot = 0; ops::combinesTwo(sum, {Summed}) && slot < 2; ++slot) {
         const std::optional<Gated> taken = takenCandidate(draft, sum.inputs[slot]);
         for (const Gated& kept : gatedForms(draft, sum.inputs[1 - slot])) {
             if (taken && kept.gate.gate == taken->gate.gate && kept.gate.isRest != taken->gate.isRest) {
@@ -185,13 +186,13 @@ std::optional<Cell> mixOfTwo(const Draft& draft, const Node& sum)
 /// a ± z·(b − c) where a is b or c: the product, and the candidate among them.
 std::optional<Cell> mixByDifference(const Draft& draft, const Node& sum, ValueId& candidate)
 {
-    const bool isSum = sum.op == "Add";
-    for (std::size_t slot = isSum ? 0 : 1; (isSum || sum.op == "Sub") && slot < 2; ++slot) {
+    const bool isSum = ops::areElements(sum, {Summed});
+    for (std::size_t slot = isSum ? 0 : 1; ops::combinesTwo(sum, {Summed, Subtracted}) && slot < 2; ++slot) {
         for (const Gated& form : gatedForms(draft, sum.inputs[slot])) {
             const Node* difference = makerOf(draft, form.signal);
             const ValueId base = sum.inputs[1 - slot];
-            const bool isMix =
-                difference != nullptr && difference->op == "Sub" && difference->inputs[isSum ? 1 : 0] == base;
+            const bool isMix = difference != nullptr && ops::areElements(*difference, {Subtracted}) &&
+                               difference->inputs[isSum ? 1 : 0] == base;
             if (!isMix) {
                 continue;
             }
@@ -217,7 +218,7 @@ std::optional<Cell> gruCell(const Draft& draft, ValueId value)
     } else {
         cell = mixByDifference(draft, *sum, candidate);
     }
-    if (!cell && sum->op == "Mul") { // no state before: (1 − z)·n
+    if (!cell && ops::areElements(*sum, {Multiplied})) { // no state before: (1 − z)·n
         const std::optional<Gated> taken = takenCandidate(draft, value);
         cell = taken && taken->gate.isRest ? std::optional(Cell{*taken}) : std::nullopt;
         candidate = cell ? taken->signal : candidate;
@@ -254,8 +255,7 @@ void fuseCells(Draft& draft, std::vector<RewriteStep>& steps)
 {
     for (std::size_t i = draft.nodeCount(); i-- > 0 && !draft.isStopped();) {
         const Node& root = draft.node(NodeId(i));
-        constexpr std::array<std::string_view, 3> kRoots{"Mul", "Add", "Sub"};
-        if (draft.isRemoved(NodeId(i)) || !root.domain.empty() || !isOneOf(root.op, kRoots)) {
+        if (draft.isRemoved(NodeId(i)) || !ops::combinesTwo(root, {Summed, Subtracted, Multiplied})) {
             continue;
         }
         for (const CellKind& kind : kCellKinds) {

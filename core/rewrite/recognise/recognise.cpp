@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/elements.h"
 #include "core/rewrite/chainfuser.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/recognise/functions.h"
@@ -130,9 +131,6 @@ void recogniseElements(Draft& draft, ChainFuser& fuser, ElementFunctions& functi
     }
 }
 
-/// True for a node that no function ends with: it moves or converts what others compute.
-bool isBare(const Node& node) { return node.op == "Identity" || node.op == "Cast"; }
-
 /// True for a node that a function of rows of the group can end with. What a number alone scales or shifts behind a
 /// normalisation is no part of it: it may begin something else, like the exponent of a logistic function.
 bool mayEndRow(const Draft& draft, const Node& node, FunctionGroup group)
@@ -203,7 +201,8 @@ void forEachRoot(Draft& draft, ConeStep mark, ConeStep widest, std::size_t most,
 {
     const ConeReach reach(draft, mark, widest);
     for (std::size_t i = draft.before().nodeCount(); i-- > 0 && !draft.isStopped();) {
-        if (!draft.isRemoved(NodeId(i)) && reach.holds(NodeId(i), most) && !isBare(draft.node(NodeId(i)))) {
+        if (!draft.isRemoved(NodeId(i)) && reach.holds(NodeId(i), most) &&
+            !ops::areElements(draft.node(NodeId(i)), {ops::Elements::Kept, ops::Elements::Converted})) {
             tryRoot(NodeId(i));
         }
     }

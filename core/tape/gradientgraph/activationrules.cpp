@@ -157,7 +157,7 @@ EmittedParts castBack(EmitSite& site)
     const tensor::DType from = site.types[0];
     const bool isSame = from == site.emit.floatType();
     EmittedParts parts(site.operands.size());
-    parts[0] = isSame ? site.up() : site.emit.node("Cast", {site.up()}, {{"to", ops::onnxOfFloating(from)}});
+    parts[0] = isSame ? site.up() : site.emit.node("Cast", {site.up()}, {{"to", ops::onnxOf(from)}});
     return parts;
 }
 

@@ -146,7 +146,7 @@ EmittedParts power(EmitSite& site)
     const bool isFloat = tensor::isFloating(site.model.typeOf(site.node.inputs[1]).dtype);
     const bool isAlike = isFloat && site.types[1] == site.types[0];
     const auto converted = [&site](ValueId value, tensor::DType type) {
-        return site.emit.node("Cast", {value}, {{"to", ops::onnxOfFloating(type)}});
+        return site.emit.node("Cast", {value}, {{"to", ops::onnxOf(type)}});
     };
     const ValueId exponent = isAlike ? site.operands[1] : converted(site.operands[1], site.types[0]);
     EmittedParts parts(2);

@@ -202,7 +202,7 @@ ValueId summedByFlags(EmitSite& site, ValueId arrived, std::int64_t extent)
     Ints all(static_cast<std::size_t>(extent));
     std::iota(all.begin(), all.end(), 0);
     const ValueId flags = emit.node("Equal", {places, emit.ints(all)});
-    const ValueId factors = emit.node("Cast", {flags}, {{"to", ops::onnxOfFloating(emit.floatType())}});
+    const ValueId factors = emit.node("Cast", {flags}, {{"to", ops::onnxOf(emit.floatType())}});
     return emit.node("MatMul", {emit.swapLast(factors, 2), emit.reshape(arrived, {count, rest})});
 }
 

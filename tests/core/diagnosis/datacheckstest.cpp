@@ -148,6 +148,7 @@ private slots:
             Population all = twelve(guesses);
             all.truth.clear();
             all.asGiven = answers({}, {}, guesses, 0.4);
+            all.asGiven.onObject = 0.4;
             all.otherwise = {other};
             return diagnosedFolder(all, "data.preparation");
         };
@@ -157,6 +158,13 @@ private slots:
                        {"warning image with R and B exchanged, the model is surer of 12 inputs: its best class has "
                         "90 % on average; as given, 40 %",
                         "--channels BGR"}));
+        sure.onObject = 0.7;
+        QVERIFY(
+            hasAll(firstText(found(sure)),
+                   {"as given, 40 %; of its positive relevance 70 % lies on what the pictures show; as given, 40 %"}));
+        sure.onObject = 0.2; // surer, but by what lies beside what the pictures show
+        QVERIFY(isSilent(found(sure)));
+        sure.onObject = 0.7;
         sure.moved = guesses; // the answers change when pictures are moved by a little
         QVERIFY(isSilent(found(sure)));
         QVERIFY(isSilent(found(answers("pixels from 0 to 255", "--scale 0,255", guesses)))); // the same, only sharper

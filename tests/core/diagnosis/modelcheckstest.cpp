@@ -154,13 +154,19 @@ SharedGraph stackOf(const std::vector<double>& slopes, const std::vector<unsigne
 }
 
 /// Blocks that add what they read, times a factor, to what they make of it.
-SharedGraph residualStackOf(const std::vector<float>& factors)
+SharedGraph residualStackOf(const std::vector<float>& factors, std::int64_t timesInBlock2 = 1)
 {
     Writer writer;
     ValueId x = writer.node("Relu", "stem", {writer.input("x", {1, 8})});
     for (std::size_t i = 0; i < factors.size(); ++i) {
         const std::string block = "/layer" + std::to_string(i);
-        const ValueId w = writer.constant("w" + std::to_string(i), randomTensor({8, 8}, static_cast<unsigned>(i)));
+        Tensor weight = randomTensor({8, 8}, static_cast<unsigned>(i));
+        if (i == 2) {
+            std::vector<float> numbers(weight.span<float>().begin(), weight.span<float>().end());
+            std::ranges::for_each(numbers, [&](float& x) { x *= static_cast<float>(timesInBlock2); });
+            weight = floats({8, 8}, numbers);
+        }
+        const ValueId w = writer.constant("w" + std::to_string(i), weight);
         const ValueId branch = writer.node("Relu", block + "/act", {writer.node("MatMul", block + "/fc", {x, w})});
         const ValueId skip = factors[i] == 1
                                  ? x
@@ -594,6 +600,16 @@ private slots:
         QVERIFY(isSilent(diagnosed(residualStackOf({0.1F, 0.2F, 0.3F}), kNoInput, "model.skip"))); // learned ones
         QVERIFY(isSilent(diagnosed(residualStackOf({1, 0.05F}), kNoInput, "model.skip"))); // nobody says what is usual
         QVERIFY(isSilent(diagnosed(residualStackOf({1, 1, -10000}), kNoInput, "model.skip"))); // a mask
+    }
+
+    void aBranchThatOutweighsItsShortcutIsNoted()
+    {
+        const Asked asked{{floats({1, 8}, {3, 1, 2, 0.5F, 2, 1, 4, 3})}};
+        const std::vector<float> same(5, 1);
+        QVERIFY(isSilent(diagnosed(residualStackOf(same), asked, "model.skip")));
+        QVERIFY(hasAll(firstText(diagnosed(residualStackOf(same, 100000), asked, "model.skip")),
+                       {"note /layer2/sum its branch is ", " times as large as its shortcut; of the 4 other residual "
+                                                           "sums "}));
     }
 
     void layersOfTheSameWeightsAreNamed()

@@ -4,6 +4,7 @@
 
 #include <QtTest>
 
+#include <map>
 #include <set>
 
 using namespace retro::tests;
@@ -46,6 +47,19 @@ private slots:
                 QVERIFY2(known.contains(rest.substr(0, comma)), std::string(d.structure).c_str());
                 rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 2);
             }
+        }
+    }
+
+    void elementsFollowFromTheOperator()
+    {
+        using enum ops::Elements;
+        const std::map<std::pair<std::string, std::string>, ops::Elements> said{
+            {{"", "Reshape"}, Reshaped},       {{"", "Relu"}, Function}, {{"", "Sub"}, Subtracted},
+            {{"", "Mul"}, Multiplied},         {{"", "Conv"}, Mixed},    {{"", "Where"}, Chosen},
+            {{"", "Cast"}, Converted},         {{"", "Pow"}, Combined},  {{"", "Nothing"}, Mixed},
+            {{"retrograde", "Gate"}, Combined}};
+        for (const auto& [op, elements] : said) {
+            QVERIFY2(ops::elementsOf(op.first, op.second) == elements, op.second.c_str());
         }
     }
 

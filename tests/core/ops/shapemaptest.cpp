@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that move elements: values, every form over the opsets, and the transposed map that carries relevance back.
+#include "core/ops/axismap.h"
+#include "core/ops/kernel/elementmap.h"
 #include "tests/core/ops/opcase.h"
 
 #include <QtTest>
@@ -49,6 +51,41 @@ void checkAdjoint(OpCase c)
     const Tensor zero = map.carryBack(nothing, 0);
     QVERIFY(zero.shape() == c.operands()[0].shape());
     QCOMPARE(retro::ops::algebra::sumAbsolute(zero), 0.0);
+}
+
+/// The numbers of the places along one axis.
+Tensor placesAlong(const Shape& shape, std::size_t axis)
+{
+    Tensor places = counting({shape[axis]});
+    Shape wide(shape.size(), 1);
+    wide[axis] = shape[axis];
+    return retro::ops::algebra::broadcastTo(places.reshaped(wide), shape).contiguous();
+}
+
+/// An axis of the result is one of operand 0, whole: places along it are the places there, whatever the others are.
+void checkAxes(OpCase c)
+{
+    QVERIFY2(c.bind(), c.error().c_str());
+    const std::shared_ptr<const retro::graph::Graph> graph = c.makeGraph();
+    const Shape from = c.operands()[0].shape();
+    const Shape to = c.op().outputTypes()[0].shape;
+    const auto numbers = [&](std::size_t slot) {
+        const bool isThere = slot < c.operands().size() && c.operands()[slot].isValid();
+        return isThere ? std::optional(retro::ops::integersOf(c.operands()[slot])) : std::nullopt;
+    };
+    for (const bool knowsShapes : {true, false}) {
+        const auto map = retro::ops::axesOf(
+            {graph->nodes()[0], from.size(), knowsShapes ? &from : nullptr, knowsShapes ? &to : nullptr, numbers});
+        QVERIFY2(map || !knowsShapes, c.text().c_str());
+        for (std::size_t axis = 0; map && axis < map->size(); ++axis) {
+            const std::optional<retro::ops::AxisSource>& source = (*map)[axis];
+            if (source && source->isWhole) {
+                std::vector<Tensor> operands = c.operands();
+                operands[0] = placesAlong(from, source->axis);
+                QCOMPARE(q(textOf(c.forward(operands)[0])), q(textOf(placesAlong(to, axis))));
+            }
+        }
+    }
 }
 
 } // namespace
@@ -267,6 +304,23 @@ private slots:
         QVERIFY(integers.with("to", std::int64_t{7}).operand(x).bind());
         QVERIFY(integers.op().structure().kind() == retro::ops::StructureKind::NoRelevance);
         QCOMPARE(q(OpCase("Cast", 5).with("to", std::string("INT32")).operand(x).run()), "[3] 1 -1 0");
+    }
+
+    void axesAreWhereOperatorsSay()
+    {
+        const Tensor x = counting({2, 3, 4});
+        checkAxes(OpCase("Identity").operand(x));
+        checkAxes(OpCase("Transpose").operand(x));
+        checkAxes(OpCase("Transpose").with("perm", Ints{1, 2, 0}).operand(x));
+        checkAxes(OpCase("Reshape").operand(x).constant(ints({2, 12})));
+        checkAxes(OpCase("Reshape").operand(x).constant(ints({2, 3, 2, 2})));
+        checkAxes(OpCase("Unsqueeze").operand(x).constant(ints({-1, 1})));
+        checkAxes(OpCase("Squeeze").operand(counting({2, 1, 3, 1})).constant(ints({-1, 1})));
+        checkAxes(OpCase("Slice").operand(x).constant(ints({1})).constant(ints({3})).constant(ints({-1})));
+        checkAxes(OpCase("Split").with("axis", std::int64_t{1}).operand(x).constant(ints({1, 2})).outputs(2));
+        checkAxes(OpCase("Gather").with("axis", std::int64_t{1}).operand(x).constant(ints({2, 0})));
+        checkAxes(OpCase("Expand").operand(counting({3, 1})).constant(ints({2, 3, 4})));
+        checkAxes(OpCase("Pad").operand(x).constant(ints({0, 1, 0, 0, 0, 0})));
     }
 
     void identities()
