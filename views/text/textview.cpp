@@ -3,6 +3,8 @@
 
 #include "views/common/numbertext.h"
 #include "views/common/paint/fonts.h"
+#include "views/common/paint/paintfile.h"
+#include "views/common/run/runtexts.h"
 #include "views/common/widgets/boxes.h"
 #include "views/common/widgets/flowlayout.h"
 #include "views/text/linkspane.h"
@@ -254,14 +256,16 @@ base::Result<void> TextView::exportTo(const std::filesystem::path& path)
     const double words = m_strip->heightFor(width);
     const double links = m_focus.layerCount() > 0 ? fonts::px(kPictureLinks) : 0;
     const QSizeF size(width, words + links + fonts::px(8));
-    const auto paint = [&](QPainter& painter, const Theme& light) {
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
         m_strip->paintAll(painter, QRectF(0, fonts::px(4), width, words), light);
         if (links > 0) {
             painter.translate(0, words + fonts::px(4));
             m_links->paintAll(painter, QSizeF(width, links), light);
         }
     };
-    return write(path, {}, size, paint);
+    return paintToFile(path, size, paint, title(), runTexts(model().run(), model().position()), 2);
 }
 
 QByteArray TextView::saveState() const { return QByteArray::number(m_threshold->value()); }
