@@ -55,9 +55,9 @@ class ExplainKeywords(TypedDict, total=False):
     #: shown (default: a picture as browsers show it, turned by its EXIF orientation, transparent parts on white) or
     #: stored (as it lies in its file, transparency left out)
     pixels: Literal["shown", "stored"]
-    #: How a picture of other sides fills the input: stretch (default), crop (its middle), crop=0.875 (224 of 256 pixels of
-    #: that), or letterbox (black bars); replaces the card's
-    frame: str
+    #: How a picture of other sides fills the input: stretch (default), crop (its middle), crop=0.875 (224 of 256
+    #: pixels of that), or letterbox (black bars); replaces the card's
+    frame: Texts
     #: MATCHER=RULE[:key=value,…] put before the composite: op:Conv=gamma:gamma=0.1, name:/head/*=stop,
     #: scope:features=z-plus (docs/composites.md)
     rule: Texts
