@@ -223,6 +223,19 @@ NETWORKS = {
     "gru": of_own(recurrent("GRU"), lambda torch: torch.randint(0, 200, (1, 20))),
     "temporal": of_own(temporal, lambda torch: torch.randn(1, 4, 96)),
     "mlp": of_own(plain, lambda torch: picture(torch, 32, 1)[:, :, :28, :28].contiguous()),
+    **{name: of_torchvision(name) for name in (
+        "resnet34", "wide_resnet50_2", "densenet169", "squeezenet1_0", "mobilenet_v3_large", "efficientnet_v2_s",
+        "mnasnet1_0", "regnet_y_800mf", "convnext_small")},
+    "inception_v3": of_torchvision("inception_v3", 96, aux_logits=False, init_weights=False),
+    "fcn": of_torchvision("fcn_resnet50", 64, weights_backbone=None, num_classes=6),
+    "deeplab": of_torchvision("deeplabv3_mobilenet_v3_large", 64, weights_backbone=None, num_classes=6),
+    **{name.lower(): of_transformers(f"{name}ForImageClassification", f"{name}Config",
+                                     {**SMALL, "image_size": 64, "patch_size": 8, "num_labels": 10})
+       for name in ("Beit", "Dinov2", "ViTMSN")},
+    **{name.lower(): of_transformers(f"{name}ForSequenceClassification", f"{name}Config", TEXT)
+       for name in ("Camembert", "XLMRoberta", "MPNet", "ConvBert", "Ernie", "RoFormer", "MegatronBert")},
+    **{name.lower(): of_transformers(f"{name}ForCausalLM", f"{name}Config", {**SMALL, "vocab_size": 500, "num_key_value_heads": 2})
+       for name in ("Mistral", "Qwen2", "Gemma", "Phi", "GPTNeoX", "OPT")},
 }
 
 

@@ -76,11 +76,12 @@ std::vector<NodeId> siblingsOf(const Facts& facts, NodeId node)
 }
 
 /// Section 4.6, flow.bias: magnitude share of the bias > 0.6, log10 odds above the median of the siblings > 1.2, and at
-/// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R|, and not at the last linear map.
+/// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R| and 10 % of S, and not at the last linear map.
 constexpr double kMostBias = 0.6;
 constexpr double kMostOdds = 1.2;
 constexpr double kLeastOfStartForBias = 0.05;
 constexpr double kLeastTakenToWarn = 0.25;
+constexpr double kLeastOfStartToWarn = 0.1;
 constexpr double kBiasBase = 2.1;
 /// Of suspects those that take most are looked at (section 7). Beside an explanation that is wanted for its own sake
 /// only what could be a warning is one.
@@ -156,7 +157,8 @@ void reportBias(const Facts& facts, const Suspect& suspect, double share, double
 {
     const std::string& name = facts.graph().labelOf(suspect.node);
     const double effect = 0.3 + 0.5 * suspect.taken;
-    const bool warns = suspect.taken > kLeastTakenToWarn && !isLast;
+    const double ofStart = suspect.taken * facts.balance(suspect.node).magnitude / facts.start();
+    const bool warns = suspect.taken > kLeastTakenToWarn && ofStart > kLeastOfStartToWarn && !isLast;
     Finding& finding = warns ? probe.warning(kBiasBase, effect, facts.place(suspect.node))
                              : probe.note(effect, facts.place(suspect.node));
     finding.what = fmt::format("its bias is {} of the magnitude that its sums are made of ({} at its siblings) and "
@@ -167,7 +169,8 @@ void reportBias(const Facts& facts, const Suspect& suspect, double share, double
     finding.numbers = {{"bias_share_of_magnitude", share},
                        {"bias_share_of_siblings", siblings},
                        {"odds_above_siblings", logOdds(share) - logOdds(siblings)},
-                       {"taken_by_bias_of_sum_abs_R", suspect.taken}};
+                       {"taken_by_bias_of_sum_abs_R", suspect.taken},
+                       {"taken_by_bias_of_start", ofStart}};
     finding.threshold = kMostBias;
     const std::string rule = facts.ruleName(suspect.node);
     const lrp::RuleParameters noBias{{"bias", std::string("zero")}};

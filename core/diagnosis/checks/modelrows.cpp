@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -29,39 +28,42 @@ constexpr std::int64_t kMostRows = 4096; // more are a vocabulary, whose unused 
 constexpr double kRowsBase = 2.4;
 constexpr double kRowsEffect = 0.6;
 
-/// Rows of a weight that are like an earlier one: index of each, and of that one.
-std::map<std::int64_t, std::int64_t> alikeIn(const Tensor& weight, std::size_t outputAxis)
+/// Rows that are alike have like norms: of the rows, sorted by their norms, each is compared with so many that follow.
+constexpr std::size_t kNeighbours = 8;
+
+/// True when two rows differ by at most kAlike of a norm. Rows that do not are told by their first numbers.
+bool areAlike(const LinearWeight& linear, std::int64_t one, std::int64_t other, double norm)
 {
-    const std::int64_t rows = weight.shape()[outputAxis];
-    const std::int64_t length = weight.shape()[1 - outputAxis];
-    const Tensor turned = outputAxis == 0 ? weight : weight.permuted(std::array<std::int64_t, 2>{1, 0});
-    const std::vector<double> numbers = numbersIn(turned);
+    const std::int64_t rows = linear.weight.shape()[linear.outputAxis];
+    const std::int64_t length = linear.weight.shape()[1 - linear.outputAxis];
     const auto at = [&](std::int64_t row, std::int64_t i) {
-        return numbers[static_cast<std::size_t>(row * length + i)];
+        return linear.weight.at(linear.outputAxis == 0 ? row * length + i : i * rows + row);
     };
-    // Rows that are alike have like sums: they stand beside each other once rows are sorted by their sums.
-    std::vector<double> sums(static_cast<std::size_t>(rows), 0);
-    std::vector<double> norms(static_cast<std::size_t>(rows), 0);
-    for (std::int64_t row = 0; row < rows; ++row) {
-        for (std::int64_t i = 0; i < length; ++i) {
-            sums[static_cast<std::size_t>(row)] += at(row, i);
-            norms[static_cast<std::size_t>(row)] += at(row, i) * at(row, i);
-        }
+    const double most = kAlike * kAlike * norm * norm;
+    double distance = 0;
+    for (std::int64_t i = 0; i < length && distance <= most; ++i) {
+        distance += std::pow(at(one, i) - at(other, i), 2);
     }
-    std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
+    return distance <= most;
+}
+
+/// Rows of a weight that are like an earlier one: index of each, and of that one.
+std::map<std::int64_t, std::int64_t> alikeIn(const ModelFacts& model, const LinearWeight& linear)
+{
+    const std::vector<double> norms = linear.outputNorms(model);
+    const auto normOf = [&norms](std::int64_t row) { return norms[static_cast<std::size_t>(row)]; };
+    std::vector<std::int64_t> order(norms.size());
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::int64_t row) { return sums[static_cast<std::size_t>(row)]; });
+    std::ranges::stable_sort(order, {}, normOf);
     std::map<std::int64_t, std::int64_t> alike;
-    for (std::size_t k = 1; k < order.size(); ++k) {
-        const std::int64_t one = order[k - 1];
-        const std::int64_t other = order[k];
-        double distance = 0;
-        for (std::int64_t i = 0; i < length; ++i) {
-            distance += std::pow(at(one, i) - at(other, i), 2);
-        }
-        const double norm = norms[static_cast<std::size_t>(one)];
-        if (norm > 0 && distance <= kAlike * kAlike * norm) {
-            alike.emplace(std::max(one, other), std::min(one, other));
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const double norm = normOf(order[k]);
+        const std::size_t end = std::min(order.size(), k + 1 + kNeighbours);
+        for (std::size_t next = k + 1; next < end && norm > 0 && normOf(order[next]) <= norm * (1 + kAlike); ++next) {
+            if (areAlike(linear, order[k], order[next], norm)) {
+                alike.emplace(std::max(order[k], order[next]), std::min(order[k], order[next]));
+                break;
+            }
         }
     }
     return alike;
@@ -94,7 +96,7 @@ void findRows(const Facts& facts, Probe& probe)
         if (!isDense) {
             continue;
         }
-        const auto alike = alikeIn(linear->weight, linear->outputAxis);
+        const auto alike = alikeIn(model, *linear);
         const auto rows = static_cast<double>(linear->weight.shape()[linear->outputAxis]);
         const double share = static_cast<double>(alike.size()) / rows;
         const bool isHead = !alike.empty() && isLast(model, node);
