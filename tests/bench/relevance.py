@@ -18,6 +18,9 @@ The peer is zennit 0.5.1 over Debian's python3-torch; --python names an interpre
 zennit also imports two classes of torchvision, for models that are not timed here; where torchvision is missing they are
 left empty. Without zennit the script says "peer missing" and prints our figures alone. A pass of zennit registers its
 composite and merges BatchNorm each time, as its users do. See forward.py about the BLAS that PyTorch finds.
+
+vgg16/epsilon_plus_flat/1@captum and vgg16/epsilon_plus_flat/1@innvestigate are timed where they are named, beside captum 0.9 over PyTorch (alpha 1, beta 0 at convolutions, the first one too, as it has no flat rule) and
+iNNvestigate 2.1 over TensorFlow (its preset A, flat). --python names an interpreter that has the one.
 """
 import argparse
 import inspect
@@ -39,6 +42,7 @@ NAMES = [f"{network}/{composite}/{batch}" for network in NETWORKS for batch in (
          for batch in (1, 8) for composite in ("attnlrp", "attnlrp:form=gradient_x_input")]
 VISION = ("mobilenet_v2", "efficientnet_b0", "convnext_tiny", "densenet121")
 NAMES += [f"{network}/auto/1" for network in VISION]
+OTHERS = ("vgg16/epsilon_plus_flat/1@captum", "vgg16/epsilon_plus_flat/1@innvestigate")
 GOALS = {"auto": 1, "epsilon_plus_flat": 2.5, "epsilon_gamma_box": 4, "attnlrp": 1, "attnlrp:form=gradient_x_input": 1}
 MISSING = 3
 
@@ -179,22 +183,74 @@ def gradient_pass(torch, network, batch):
     return explain
 
 
+def captum_pass(torch):
+    from captum.attr import LRP
+    from captum.attr._utils.lrp_rules import Alpha1_Beta0_Rule, EpsilonRule
+
+    model, shape = forward.vgg16(torch)
+    model.eval()
+    enliven(torch, model)
+    x = torch.full(shape, 0.5, requires_grad=True)
+
+    def explain():
+        for module in model:  # it takes its rules away after a pass
+            module.rule = Alpha1_Beta0_Rule() if isinstance(module, torch.nn.Conv2d) else EpsilonRule()
+        LRP(model).attribute(x, target=int(model(x).argmax()))
+
+    return explain
+
+
+def innvestigate_pass(threads):
+    """VGG16 of Keras with weights of the sizes that the other side has."""
+    import innvestigate
+    import numpy
+    import tensorflow
+
+    tensorflow.compat.v1.disable_eager_execution()
+    tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
+    tensorflow.config.threading.set_inter_op_parallelism_threads(1)
+    layers = tensorflow.keras.layers
+    model = tensorflow.keras.Sequential([layers.InputLayer((224, 224, 3))])
+    for width in (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0):
+        size = tensorflow.keras.initializers.HeUniform(1)
+        model.add(layers.Conv2D(width, 3, padding="same", activation="relu", kernel_initializer=size) if width
+                  else layers.MaxPooling2D(2, 2))
+    model.add(layers.Flatten())
+    for width in (4096, 4096, 1000):
+        model.add(layers.Dense(width, activation="relu" if width > 1000 else None, kernel_initializer=size))
+    analyzer = innvestigate.create_analyzer("lrp.sequential_preset_a_flat", model)
+    x = numpy.full((1, 224, 224, 3), 0.5, "float32")
+    return lambda: analyzer.analyze(x)
+
+
 def run_peer(name, threads, runs):
     """Child process: prints the seconds of each run."""
+    name, _, other = name.partition("@")
     network, composite, batch = name.split("/")
     try:
+        if other == "innvestigate":
+            return time_runs(innvestigate_pass(threads), runs)
         import torch
     except ImportError:
         sys.exit(MISSING)
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)  # deep relevance may hold denormal numbers, which some processors handle slowly
-    if network == "gpt2":
+    if other == "captum":
+        try:
+            explain = captum_pass(torch)
+        except ImportError:
+            sys.exit(MISSING)
+    elif network == "gpt2":
         explain = gradient_pass(torch, network, int(batch))
     else:
         zennit = import_zennit()
         if zennit is None:
             sys.exit(MISSING)
         explain = zennit_pass(torch, zennit, network, composite, int(batch))
+    time_runs(explain, runs)
+
+
+def time_runs(explain, runs):
     explain()
     seconds = []
     for _ in range(runs):
@@ -219,6 +275,7 @@ def is_missing(name, options):
 
 
 def our_seconds(name, options):
+    name = name.partition("@")[0]
     network, composite, _ = name.split("/")
     what = [f"relevance/{name}"]
     if network in VISION:
@@ -252,13 +309,14 @@ def compare(name, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all), "
+                        f"{', '.join(OTHERS)}")
     parser.add_argument("--bench", default="build/release/bin/retrograde-bench")
     parser.add_argument("--python", default=sys.executable, help="interpreter of the peer")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peer", choices=NAMES, help=argparse.SUPPRESS)
+    parser.add_argument("--peer", choices=NAMES + list(OTHERS), help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
@@ -268,6 +326,7 @@ def main():
         export(*options.export)
         return
     chosen = [name for name in NAMES if not options.names or any(name.startswith(start) for start in options.names)]
+    chosen += [name for name in OTHERS if name in options.names]
     if not chosen:
         parser.error(f"there is no such benchmark; there are {', '.join(NAMES)}")
     with tempfile.TemporaryDirectory() as options.folder:

@@ -19,6 +19,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QShortcut>
 #include <QStackedWidget>
 #include <QTableView>
@@ -257,6 +258,9 @@ void DiagnoseView::setState(const DiagnosisState& state)
         return;
     }
     const bool isOther = state.diagnosis != m_state.diagnosis || state.setAside != m_state.setAside;
+    if (state.folder != m_state.folder || state.reference != m_state.reference) {
+        m_currentKey.clear(); // beside something else its first finding is wanted
+    }
     m_state = state;
     if (isOther) {
         m_numbers->setDiagnosis(m_state.diagnosis);
@@ -380,6 +384,7 @@ void DiagnoseView::fillRows()
     m_column->addStretch(1);
     if (!showFinding(m_currentKey) && !m_rows.empty() && m_rows.front()->isVisibleTo(m_list)) {
         makeCurrent(m_rows.front());
+        bringIntoView(m_rows.front());
     }
 }
 
@@ -483,8 +488,7 @@ bool DiagnoseView::showFinding(const std::string& key)
         return false;
     }
     makeCurrent(*at);
-    m_list->layout()->activate();
-    m_scroll->ensureWidgetVisible(*at, 0, 0);
+    bringIntoView(*at);
     return true;
 }
 
@@ -502,8 +506,16 @@ void DiagnoseView::step(int by)
     FindingRow* next = shown[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(now + by, 0, last))];
     makeCurrent(next);
     next->setFocus(Qt::ShortcutFocusReason);
+    bringIntoView(next);
+}
+
+/// Of a row that is higher than the pane its beginning.
+void DiagnoseView::bringIntoView(FindingRow* row)
+{
     m_list->layout()->activate();
-    m_scroll->ensureWidgetVisible(next, 0, 0);
+    m_scroll->ensureWidgetVisible(row, 0, 0);
+    const int top = row->mapTo(m_list, QPoint()).y();
+    m_scroll->verticalScrollBar()->setValue(std::min(m_scroll->verticalScrollBar()->value(), top));
 }
 
 void DiagnoseView::setFilter(FindingFilter filter)

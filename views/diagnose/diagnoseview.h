@@ -99,6 +99,7 @@ private:
     void addFold(std::size_t number);
     void showAside(bool areShown);
     void makeCurrent(FindingRow* row);
+    void bringIntoView(FindingRow* row);
     void showPage();
     void goTo(const diagnosis::Finding& finding);
 

@@ -14,6 +14,7 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QPointer>
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -99,6 +101,29 @@ std::vector<views::Problem> problemsIn(const views::DiagnosisState& state, const
         problems.push_back(std::move(problem));
     }
     return problems;
+}
+
+/// The first line of a table names the columns file and label.
+bool isOfLabels(const QFileInfo& table)
+{
+    constexpr qint64 kLongestLine = 4096;
+    QFile file(table.filePath());
+    const QStringList columns = file.open(QIODevice::ReadOnly)
+                                    ? QString::fromUtf8(file.readLine(kLongestLine)).trimmed().split(QLatin1Char(','))
+                                    : QStringList();
+    return columns.contains(QLatin1String("file")) && columns.contains(QLatin1String("label"));
+}
+
+/// The tables in a folder; where there is none, those beside it that may be of its labels.
+QFileInfoList tablesFor(const QString& folder)
+{
+    const QStringList names{QStringLiteral("*.csv")};
+    QFileInfoList tables = QDir(folder).entryInfoList(names, QDir::Files);
+    if (tables.isEmpty()) {
+        std::ranges::copy_if(QFileInfo(folder).dir().entryInfoList(names, QDir::Files), std::back_inserter(tables),
+                             isOfLabels);
+    }
+    return tables;
 }
 
 } // namespace
@@ -287,7 +312,7 @@ void DiagnoseController::lookAt(const QString& folder, const QString& labels)
     begin(DiagnoseScope::All);
 }
 
-/// A table that lies in the folder is that of its labels; of several a person chooses one.
+/// A table that lies in the folder or beside it is that of its labels; of several a person chooses one.
 void DiagnoseController::chooseFolder()
 {
     emit viewWanted();
@@ -295,11 +320,11 @@ void DiagnoseController::chooseFolder()
     if (folder.isEmpty()) {
         return;
     }
-    const QFileInfoList tables = QDir(folder).entryInfoList({QStringLiteral("*.csv")}, QDir::Files);
+    const QFileInfoList tables = tablesFor(folder);
     QString table = tables.isEmpty() ? QString() : tables.front().filePath();
     if (tables.size() > 1) {
         table = QFileDialog::getOpenFileName(&m_window, tr("Their classes: a table with the columns file and label"),
-                                             folder, tr("Tables (*.csv)"));
+                                             tables.front().path(), tr("Tables (*.csv)"));
         if (table.isEmpty()) {
             return;
         }

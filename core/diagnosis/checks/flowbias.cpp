@@ -76,7 +76,8 @@ std::vector<NodeId> siblingsOf(const Facts& facts, NodeId node)
 }
 
 /// Section 4.6, flow.bias: magnitude share of the bias > 0.6, log10 odds above the median of the siblings > 1.2, and at
-/// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R| and 10 % of S, and not at the last linear map.
+/// least 5 % of S arrives; a warning where it takes more than 25 % of Σ|R| and 10 % of S, and not at the last linear
+/// map.
 constexpr double kMostBias = 0.6;
 constexpr double kMostOdds = 1.2;
 constexpr double kLeastOfStartForBias = 0.05;

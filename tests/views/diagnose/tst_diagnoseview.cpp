@@ -18,6 +18,7 @@
 #include <QAbstractItemModelTester>
 #include <QClipboard>
 #include <QLabel>
+#include <QScrollArea>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QToolButton>
@@ -412,6 +413,30 @@ private slots:
         stage.state.isStale = false;
         stage.show();
         QVERIFY(stage.button(0, "goto").isEnabled());
+    }
+
+    // Behind the next run the current finding stays; beside a folder the first one becomes it, with its beginning in
+    // view.
+    void aFolderBringsItsFirstFindingForward()
+    {
+        Stage stage;
+        stage.view.resize(300, 260); // lower than a row
+        const auto showAgain = [&stage] {
+            auto next = *stage.state.diagnosis;
+            next.findings.insert(next.findings.begin(),
+                                 makeFinding("data.preparation", Level::Error, stage.context, tests::kImage, 0.9));
+            stage.state.diagnosis = std::make_shared<const diagnosis::Diagnosis>(next);
+            stage.show();
+        };
+        QVERIFY(stage.view.showFinding(stage.keyAt(1)));
+        showAgain();
+        QVERIFY(stage.view.rows()[2]->isCurrent());
+        stage.state.folder = QStringLiteral("pictures");
+        stage.show();
+        showAgain();
+        QVERIFY(stage.view.rows()[0]->isCurrent());
+        const QPoint top = stage.view.rows()[0]->mapTo(stage.view.findChild<QScrollArea*>()->viewport(), QPoint());
+        QVERIFY(top.y() >= 0);
     }
 
     // What holds as a whole stands above the findings; where it is unusual, the pane does not say that nothing is.
