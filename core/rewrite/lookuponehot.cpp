@@ -56,11 +56,17 @@ struct TableLayer
 {
     ValueId rows;            ///< the operand that has the rows
     ValueId weight;          ///< the constant that has the table
-    Tensor table;            ///< columns of the one-hot rows × width
+    Tensor table;            ///< columns of the one-hot rows × width; a view where the weight is turned
     ValueId bias;            ///< of a Gemm; invalid without one
     bool isTurned = false;   ///< the weight is width × columns
     std::int64_t behind = 0; ///< axes of one element behind the columns of the rows
 };
+
+bool isAllFinite(const Tensor& table)
+{
+    const bool isNarrow = tensor::sizeOf(table.dtype()) < sizeof(float);
+    return ops::algebra::allFinite(isNarrow ? table.to(DType::Float32) : table);
+}
 
 class OneHotLookups
 {
@@ -122,7 +128,8 @@ private:
                                 extents.at(extents.size() - 1) == static_cast<double>(layer->table.shape()[0]);
             rows = isKept ? rowsOf(makerOf(operand)->inputs[0]) : std::nullopt;
         }
-        if (rows && rows->behind == layer->behind && rows->columns == layer->table.shape()[0]) {
+        const bool isFit = rows && rows->behind == layer->behind && rows->columns == layer->table.shape()[0];
+        if (isFit && isAllFinite(layer->table)) { // 0 · ∞ is no 0
             replace(id, *rows, *layer, shape);
         }
     }
@@ -284,12 +291,7 @@ private:
             return std::nullopt;
         }
         if (*turned) {
-            table = Tensor(table.dtype(), {table.shape()[1], table.shape()[0]},
-                           {table.strides()[1], table.strides()[0]}, table.offset(), table.storage())
-                        .contiguous();
-        }
-        if (!ops::algebra::allFinite(table.to(DType::Float64))) { // 0 · ∞ is no 0
-            return std::nullopt;
+            table = table.permuted(std::array<std::int64_t, 2>{1, 0});
         }
         const ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : ValueId();
         return TableLayer{node.inputs[0], node.inputs[1], std::move(table), bias, *turned, 0};
@@ -320,7 +322,7 @@ private:
             table = table.reshaped({table.shape().begin() + 1, table.shape().end()});
         }
         if (!rows || rows->size() != whole->size() || !isOne(rows->back()) || !table.isValid() || table.rank() != 2 ||
-            !tensor::isFloating(table.dtype()) || !ops::algebra::allFinite(table.to(DType::Float64))) {
+            !tensor::isFloating(table.dtype())) {
             return std::nullopt;
         }
         while (isMadeBy(layer.rows, "Cast")) {
@@ -602,7 +604,8 @@ private:
         }
         const DType type = m_draft.value(weight).dtype;
         const bool isAsItIs = !layer.isTurned && m_draft.value(weight).constant.rank() == 2;
-        const ValueId table = isAsItIs ? weight : m_draft.addConstant(product.name + "/table", layer.table, type);
+        const ValueId table =
+            isAsItIs ? weight : m_draft.addConstant(product.name + "/table", layer.table.contiguous(), type);
         Node last = gatherOf(product, rows, table);
         const auto goOn = [&](const std::string& op, ValueId with) {
             const ValueId made = m_draft.addResult(product.name + "/rows", type);
