@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts programs, what they need, and the licences of all of it into one folder that runs where it lies.
 
-    python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so … --module-out FOLDER]
+    python3 bundle.py --programs build/release/bin --out FOLDER [--module _native….so … --module-out FOLDER] [--cuda]
     python3 bundle.py --check           only says whether what it needs is here
 
 FOLDER gets bin, lib, plugins, fonts, xkb, share, docs and licenses. Left to the system are the C and C++ run time and
 libexpat, which every desktop has. Libraries get a hash in their names, so that those of another program in the same
 process (PyTorch's OpenMP, protobuf) are never taken for ours; Qt and Graphviz keep theirs: they look for each other by
-them.
+them. With --cuda the CUDA back end of LUT layers is inside; it asks the system for CUDA's run time when it is used.
 Needs Debian's dpkg, patchelf (0.14 or later) and binutils.
 """
 from __future__ import annotations
@@ -36,6 +36,7 @@ NEEDED_PLUGINS = {"platforms/libqxcb.so", "platforms/libqoffscreen.so", "imagefo
 GRAPHVIZ_FOLDER = pathlib.Path("/usr/lib/x86_64-linux-gnu/graphviz")
 GRAPHVIZ = ("libgvplugin_dot_layout.so.6", "libgvplugin_core.so.6")
 CORE = "libretrograde-core.so"  # of our own, in ../lib of the programs (sharedcore.cmake)
+CUDA = "libretrograde-cuda.so"  # beside it, where it was built (RETRO_CUDA_FILE)
 GRAPHVIZ_LIST = "config6a"  # its plugins and what each can do; Graphviz writes it when it is installed
 COMPILED_IN = ("libcli11-dev", "libfmt-dev", "nlohmann-json3-dev")  # their headers are code of our programs
 KEEPS_NAME = re.compile(r"^(libQt6|libgvc\.|libgvplugin|libcgraph\.|libcdt\.|libpathplan\.|libxdot\.)")
@@ -62,6 +63,11 @@ def said(*command: object) -> str:
 def needed(path: pathlib.Path) -> list[str]:
     """Names of the libraries that a file asks for."""
     return said("patchelf", "--print-needed", path).split()
+
+
+def is_of_system(name: str) -> bool:
+    """It is not put inside."""
+    return name in SYSTEM or name.startswith("libcudart.so.")
 
 
 def changed(path: pathlib.Path, *change: str) -> None:
@@ -119,7 +125,7 @@ class Bundle:
         waiting = list(first)
         while waiting:
             for name in needed(waiting.pop()):
-                if name in SYSTEM or name in self.names:
+                if is_of_system(name) or name in self.names:
                     continue
                 if name not in self.libraries:
                     sys.exit(f"bundle: nobody has {name}; install the package that holds it")
@@ -138,7 +144,7 @@ class Bundle:
                     changed(path, "--replace-needed", name, self.names[name])
         for path in self.files:
             for name in needed(path):
-                if name not in SYSTEM and not (self.out / "lib" / name).exists():
+                if not is_of_system(name) and not (self.out / "lib" / name).exists():
                     sys.exit(f"bundle: {path} asks for {name}, which is neither inside nor left to the system")
 
     def add_licences(self, has_module: bool) -> None:
@@ -227,7 +233,7 @@ def check() -> None:
 
 
 def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Path] = (),
-         module_out: pathlib.Path | None = None) -> None:
+         module_out: pathlib.Path | None = None, *, has_cuda: bool = False) -> None:
     """The whole folder."""
     bundle = Bundle(out)
     for name in PROGRAMS:
@@ -252,6 +258,8 @@ def make(programs: pathlib.Path, out: pathlib.Path, modules: Sequence[pathlib.Pa
         target.chmod(0o755)
         said("strip", "--strip-unneeded", target)
         bundle.files[target] = "$ORIGIN/" + os.path.relpath(out / "lib", module_out)
+    if has_cuda:
+        bundle.copy(programs.parent / "lib" / CUDA, f"lib/{CUDA}", "$ORIGIN", own=True)
     bundle.libraries[CORE] = programs.parent / "lib" / CORE
     bundle.take_libraries(list(bundle.files))
     bundle.patch()
@@ -271,13 +279,15 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--module", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--module-out", type=pathlib.Path)
+    parser.add_argument("--cuda", action="store_true")
     given = parser.parse_args()
     check()
     if given.check:
         return
     if not given.programs or not given.out:
         parser.error("--programs and --out are needed")
-    make(given.programs.resolve(), given.out.resolve(), given.module, given.module_out and given.module_out.resolve())
+    make(given.programs.resolve(), given.out.resolve(), given.module, given.module_out and given.module_out.resolve(),
+         has_cuda=given.cuda)
 
 
 if __name__ == "__main__":

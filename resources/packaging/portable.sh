@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# portable.sh PROGRAMS OUT VERSION: packs the programs of a build into OUT/retrograde-VERSION-x86_64.tar.xz, a folder
-# that runs where it is unpacked, without root. `./install-desktop` in it adds desktop file, icon and file types for
+# portable.sh PROGRAMS OUT VERSION [--cuda]: packs the programs of a build into OUT/retrograde-VERSION-x86_64.tar.xz, a
+# folder that runs where it is unpacked, without root. With --cuda it is called …-x86_64-cuda and has the CUDA back end. `./install-desktop` in it adds desktop file, icon and file types for
 # this user.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 programs=$1 out=$2 version=$3
-name=retrograde-$version-x86_64
+cuda=${4:-}
+name=retrograde-$version-x86_64${cuda:+-cuda}
 mkdir -p "$out"
 rm -rf "${out:?}/$name"
-python3 "$here/bundle.py" --programs "$programs" --out "$out/$name/inside"
+python3 "$here/bundle.py" --programs "$programs" --out "$out/$name/inside" $cuda
 
 cat >"$out/$name/retrograde" <<'LAUNCHER'
 #!/bin/sh

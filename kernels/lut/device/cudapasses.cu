@@ -525,3 +525,13 @@ std::string deviceProblem()
 }
 
 } // namespace retro::lut::device
+
+#ifdef RETRO_LUT_CUDA_FILE
+/// What loadedbackend.cpp asks for; nothing else of this file is seen from outside.
+extern "C" __attribute__((visibility("default"))) const retro::lut::device::BackEnd* retrogradeCudaBackEnd()
+{
+    using namespace retro::lut::device;
+    static const BackEnd functions{&CudaPasses::make, &deviceProblem, &deviceName, &timeCopy};
+    return &functions;
+}
+#endif

@@ -140,4 +140,14 @@ std::string deviceName();
 /// Seconds of a copy of so many bytes within the device's memory, by its clock: the least of `runs`.
 std::string timeCopy(std::uint64_t bytes, int runs, double& seconds);
 
+/// Where these functions are in a back end that is a file of its own (RETRO_CUDA_FILE), which is loaded where CUDA's
+/// run time is on the machine.
+struct BackEnd
+{
+    decltype(&CudaPasses::make) make = nullptr;
+    decltype(&retro::lut::device::deviceProblem) deviceProblem = nullptr;
+    decltype(&retro::lut::device::deviceName) deviceName = nullptr;
+    decltype(&retro::lut::device::timeCopy) timeCopy = nullptr;
+};
+
 } // namespace retro::lut::device
