@@ -123,7 +123,7 @@ void paintSides(QPainter& painter, const QRectF& place, const QRectF& plot, cons
                      figureOf(low));
 }
 
-/// Names of few bars below them; of many the first and the last.
+/// Names of few bars below them; of many the first and the last, or that of what is marked where these have no room.
 void paintNames(QPainter& painter, const QRectF& plot, const Chart& chart, const Theme& colors)
 {
     painter.setPen(colors[Role::Text2]);
@@ -139,8 +139,16 @@ void paintNames(QPainter& painter, const QRectF& plot, const Chart& chart, const
         return;
     }
     const QRectF below(plot.left(), plot.bottom() + 1, plot.width(), height);
-    painter.drawText(below, Qt::AlignLeft | Qt::AlignVCenter, nameAt(chart, 0));
-    painter.drawText(below, Qt::AlignRight | Qt::AlignVCenter, nameAt(chart, count - 1));
+    const QString first = nameAt(chart, 0);
+    const QString last = nameAt(chart, count - 1);
+    if (metrics.horizontalAdvance(first) + metrics.horizontalAdvance(last) + fonts::px(8) > plot.width()) {
+        const std::size_t shown = chart.marked.empty() ? 0 : chart.marked.front();
+        painter.drawText(below, Qt::AlignCenter,
+                         metrics.elidedText(nameAt(chart, shown), Qt::ElideRight, plot.width()));
+        return;
+    }
+    painter.drawText(below, Qt::AlignLeft | Qt::AlignVCenter, first);
+    painter.drawText(below, Qt::AlignRight | Qt::AlignVCenter, last);
 }
 
 void paintBars(QPainter& painter, const QRectF& place, const Chart& chart, const Theme& colors)

@@ -40,6 +40,7 @@ void setPreparation(const Preparation& preparation, engine::Question& question)
     question.layout = preparation.layout.toStdString();
     question.channels = preparation.channels.toStdString();
     question.pixels = preparation.pixels.toStdString();
+    question.frame = preparation.frame.toStdString();
     question.scale = engine::writtenNumbers(std::array{preparation.low, preparation.high});
     question.mean = engine::writtenNumbers(preparation.mean);
     question.deviation = engine::writtenNumbers(preparation.deviation);
@@ -57,6 +58,7 @@ Preparation preparationOf(const engine::Question& question, Preparation usual)
     take(question.layout, usual.layout);
     take(question.channels, usual.channels);
     take(question.pixels, usual.pixels);
+    take(question.frame, usual.frame);
     std::vector<double> scale{usual.low, usual.high};
     takeNumbers(question.scale, scale);
     usual.low = scale.front();

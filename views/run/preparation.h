@@ -15,9 +15,10 @@ namespace retro::views
 /// `high`, then (value − mean) / deviation.
 struct Preparation
 {
-    QString layout = QStringLiteral("NCHW");  ///< NCHW or NHWC
-    QString channels = QStringLiteral("RGB"); ///< RGB, BGR or GRAY
-    QString pixels = QStringLiteral("shown"); ///< as browsers show a picture, or "stored"
+    QString layout = QStringLiteral("NCHW");   ///< NCHW or NHWC
+    QString channels = QStringLiteral("RGB");  ///< RGB, BGR or GRAY
+    QString pixels = QStringLiteral("shown");  ///< as browsers show a picture, or "stored"
+    QString frame = QStringLiteral("stretch"); ///< how a picture of other sides fits: formats::isFrame()
     double low = 0;
     double high = 1;
     std::vector<double> mean;      ///< none, one, or one per channel

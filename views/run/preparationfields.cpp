@@ -75,6 +75,14 @@ PreparationFields::PreparationFields(QWidget* parent) : QWidget(parent)
         *grid, tr("Pixels"), *m_pixels,
         tr("As browsers show the picture, turned by its EXIF orientation, transparent parts on white; or as they lie "
            "in the file"));
+    m_frame = new QComboBox(this);
+    m_frame->addItem(tr("stretched"), QStringLiteral("stretch"));
+    m_frame->addItem(tr("the middle"), QStringLiteral("crop"));
+    m_frame->addItem(tr("the middle, 224 of 256"), QStringLiteral("crop=0.875"));
+    m_frame->addItem(tr("between bars"), QStringLiteral("letterbox"));
+    addRow(*grid, tr("Frame"), *m_frame,
+           tr("How a picture of other sides fits: each side stretched by itself, the middle cut out, or the whole "
+              "picture between black bars"));
     m_scale = new QComboBox(this);
     for (const ScaleItem& scale : kScales) {
         addScale(*m_scale, tr(scale.text), QLatin1String(scale.channels), scale.low, scale.high);
@@ -105,6 +113,10 @@ PreparationFields::PreparationFields(QWidget* parent) : QWidget(parent)
     });
     connect(m_pixels, &QComboBox::activated, this, [this] {
         m_preparation.pixels = m_pixels->currentData().toString();
+        emit changed();
+    });
+    connect(m_frame, &QComboBox::activated, this, [this] {
+        m_preparation.frame = m_frame->currentData().toString();
         emit changed();
     });
     connect(m_scale, &QComboBox::activated, this, &PreparationFields::readScale);
@@ -160,12 +172,21 @@ int PreparationFields::scaleIndex()
     return m_scale->count() - 1;
 }
 
+int PreparationFields::frameIndex()
+{
+    if (m_frame->findData(m_preparation.frame) < 0) { // another part of the middle: crop=0.9
+        m_frame->addItem(m_preparation.frame, m_preparation.frame);
+    }
+    return m_frame->findData(m_preparation.frame);
+}
+
 void PreparationFields::setPreparation(const Preparation& preparation)
 {
     m_preparation = preparation;
     m_problem.clear();
     m_layout->setCurrentIndex(std::max(0, m_layout->findData(preparation.layout)));
     m_pixels->setCurrentIndex(std::max(0, m_pixels->findData(preparation.pixels)));
+    m_frame->setCurrentIndex(frameIndex());
     m_scale->setCurrentIndex(scaleIndex());
     m_preset->setCurrentIndex(m_preset->findData(static_cast<int>(normalisationOf(preparation))));
     showNumbers();

@@ -13,7 +13,8 @@ class QLineEdit;
 namespace retro::views
 {
 
-/// Rows of the run panel that say how pixels become numbers: layout, values, mean and std, and a preview of the result.
+/// Rows of the run panel that say how pixels become numbers: layout, frame, values, mean and std, and a preview of the
+/// result.
 class PreparationFields final : public QWidget
 {
     Q_OBJECT
@@ -43,12 +44,14 @@ private:
     void showNumbers();
     void showPreview();
     int scaleIndex();
+    int frameIndex();
 
     Preparation m_preparation;
     InputPreview m_preview;
     QString m_problem;
     QComboBox* m_layout = nullptr;
     QComboBox* m_pixels = nullptr;
+    QComboBox* m_frame = nullptr;
     QComboBox* m_scale = nullptr;
     QComboBox* m_preset = nullptr;
     QLineEdit* m_mean = nullptr;

@@ -215,6 +215,7 @@ Mend applyCard(const MendStage& stage)
         question.scale.clear();
         question.layout.clear();
         question.channels.clear();
+        question.frame.clear();
         return ask(text,
                    mendText(QT_TRANSLATE_NOOP("retro::app::mending", "Run again with scale, mean and std of the card")),
                    std::move(question));

@@ -190,6 +190,7 @@ views::Preparation preparationOf(const engine::PictureOptions& options)
     return {QString::fromStdString(options.layout),
             QString::fromStdString(options.channels),
             options.asStored ? QStringLiteral("stored") : QStringLiteral("shown"),
+            QString::fromStdString(options.frame),
             options.low,
             options.high,
             options.mean,

@@ -103,7 +103,8 @@ std::string_view meaningOf(const Facts& facts, const Answers& answers)
         return "Another output predicts the classes that the labels name.";
     }
     if (!facts.sources().pixels.empty()) {
-        return "The model was trained with pixels that became other numbers.";
+        return answers.option.starts_with("--frame") ? "The model was trained with pictures that were cut another way."
+                                                     : "The model was trained with pixels that became other numbers.";
     }
     const graph::Graph& graph = facts.graph();
     return tensor::isFloating(graph.value(graph.inputs().front()).dtype)

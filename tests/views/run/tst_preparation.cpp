@@ -119,6 +119,21 @@ private slots:
         QCOMPARE(fields.preparation().deviation, (std::vector<double>{0.5}));
     }
 
+    void aQuestionKeepsItsFrame()
+    {
+        PreparationFields fields;
+        for (const char* frame : {"letterbox", "crop=0.9", "stretch"}) { // a card may say any part
+            engine::Question asked;
+            asked.frame = frame;
+            fields.setPreparation(preparationOf(asked, {}));
+            engine::Question again;
+            setPreparation(fields.preparation(), again);
+            QCOMPARE(again.frame, asked.frame);
+        }
+        pick(fields, "Frame", "the middle");
+        QCOMPARE(fields.preparation().frame, QStringLiteral("crop"));
+    }
+
     void ownNumbersAreCheckedWhileTyping()
     {
         PreparationFields fields;

@@ -537,6 +537,7 @@ private slots:
                                  QStringLiteral("Choose a picture, an .npy or a .txt file"),
                                  QStringLiteral("Layout"),
                                  QStringLiteral("Pixels"),
+                                 QStringLiteral("Frame"),
                                  QStringLiteral("Values"),
                                  QStringLiteral("Mean, std"),
                                  QStringLiteral("Target"),
