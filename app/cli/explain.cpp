@@ -441,8 +441,9 @@ Result<void> checkPicture(const engine::Question& question)
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
     if (options.outputFolder.empty() && options.out.empty() && !options.isText) {
-        return base::usageError("explain needs --output-dir DIR for the relevance files, or --out FILE for rows (or "
-                                "--rules, which runs nothing)");
+        return base::usageError(
+            "explain needs --output-dir DIR for the relevance files, such as --output-dir out; or --out "
+            "FILE for rows (or --rules, which runs nothing)");
     }
     RETRO_CHECK(checkRowsAlone(options, isBatch));
     RETRO_CHECK(checkPicture(options.question()));

@@ -67,12 +67,25 @@ std::vector<std::string> guessesOf(const CLI::App& program, std::span<char* cons
     return guesses;
 }
 
+/// "Usage: retrograde-cli compare [OPTIONS] A B" of the verb of a call; empty where there is none.
+std::string usageOf(const CLI::App& program, std::span<char* const> words)
+{
+    const auto verbs = program.get_subcommands(
+        [&words](const CLI::App* verb) { return words.size() > 1 && verb->get_name() == words[1]; });
+    const std::string help = verbs.empty() ? std::string() : verbs.front()->help();
+    const std::size_t begin = help.find("Usage:");
+    return begin == std::string::npos ? std::string() : help.substr(begin, help.find("\n\n", begin) - begin);
+}
+
 /// Says on standard error what is wrong with a call, and with --json also as the answer. The exit code.
 int refuse(const CLI::ParseError& error, const CLI::App& program, const Context& context, std::span<char* const> words)
 {
     const std::vector<std::string> guesses = guessesOf(program, words);
     for (const std::string& guess : guesses) {
         base::sayErrorLine("retrograde-cli: " + guess);
+    }
+    if (const std::string usage = usageOf(program, words); guesses.empty() && !usage.empty()) {
+        base::sayErrorLine(usage);
     }
     if (std::ranges::find(context.arguments, "--json") != context.arguments.end()) {
         const std::string remedy =
