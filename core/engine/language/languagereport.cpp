@@ -194,16 +194,6 @@ void addParts(const LayerParts& parts, ordered_json& json)
                      {"links", base::ifAny(linksJson(parts.links))}});
 }
 
-/// An object, also where nothing is lost.
-ordered_json lossesJson(const std::map<std::string, double>& losses)
-{
-    ordered_json json = ordered_json::object();
-    for (const auto& [cause, amount] : losses) {
-        json[cause] = amount;
-    }
-    return json;
-}
-
 ordered_json positionJson(const PositionAnswer& answer)
 {
     ordered_json json =
@@ -214,7 +204,7 @@ ordered_json positionJson(const PositionAnswer& answer)
                         {"score", answer.score},
                         {"started", answer.started},
                         {"reached", std::accumulate(answer.relevance.begin(), answer.relevance.end(), 0.0)},
-                        {"losses", lossesJson(answer.losses)},
+                        {"losses", answer.losses},
                         {"relevance", base::listOf(answer.relevance, numberOrNull)}});
     addParts(answer.parts, json);
     return json;
@@ -494,14 +484,10 @@ ordered_json reportJson(const LanguageReport& report)
                                    {"best", tokenJson(report.best)},
                                    {"contrast", base::ifAny(tokensJson(report.contrast))}});
     }
-    ordered_json json{{"model", report.model},
-                      {"text", report.text},
-                      {"question", question},
-                      {"score", report.score},
-                      {"started", report.started},
-                      {"reached", report.reached},
-                      {"losses", lossesJson(report.losses)},
-                      {"tokens", tokenFields(report).list(tokenPlaces(report))}};
+    ordered_json json{{"model", report.model},     {"text", report.text},
+                      {"question", question},      {"score", report.score},
+                      {"started", report.started}, {"reached", report.reached},
+                      {"losses", report.losses},   {"tokens", tokenFields(report).list(tokenPlaces(report))}};
     addParts(report, json);
     for (const GeneratedStep& step : report.generated) {
         ordered_json one = tokenJson(step.token);
