@@ -2,7 +2,6 @@
 #include "core/diagnosis/replacement.h"
 
 #include "core/diagnosis/numbertext.h"
-#include "core/diagnosis/population.h"
 #include "core/diagnosis/targetscores.h"
 #include "core/execute/forward.h"
 #include "core/rewrite/draft.h"
@@ -13,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 namespace retro::diagnosis
 {
@@ -140,6 +140,30 @@ std::optional<ReplacedAnswer> replacedAnswer(const Facts& facts, const Replaceme
         askFolder(*folder, model, answer);
     }
     return answer;
+}
+
+RightGain gainOf(const Facts& facts, const Replacement& replacement)
+{
+    constexpr std::size_t kFew = 3;
+    constexpr std::size_t kLeastOfFew = 2;
+    const Population& folder = *facts.sources().population;
+    const auto isWrong = [&folder](std::size_t i) { return folder.asGiven.best[i] != folder.truth[i]; };
+    std::vector<std::size_t> order(folder.inputs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto rest = std::ranges::stable_partition(order, isWrong);
+    ReplacedModel model(facts, graphWith(facts, replacement));
+    RightGain gain{static_cast<std::size_t>(rest.size())};
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const std::int64_t best = bestOf(model.scores(folder.inputs[order[k]]));
+        if (best < 0 || (k == kFew && gain.after < kLeastOfFew)) {
+            return {};
+        }
+        gain.after += best == folder.truth[order[k]] ? 1 : 0;
+    }
+    gain.share = gain.after > gain.before
+                     ? static_cast<double>(gain.after - gain.before) / static_cast<double>(order.size())
+                     : 0;
+    return gain;
 }
 
 std::string replacedText(const Facts& facts, const ReplacedAnswer& answer)

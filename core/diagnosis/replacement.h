@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/diagnosis/facts.h"
+#include "core/diagnosis/population.h"
 
 #include <cstddef>
 #include <optional>
@@ -40,6 +41,10 @@ struct ReplacedAnswer
 /// Runs the model of the file with a replacement on the input of the pass and those of the folder. Nothing where no
 /// passes are made, the target is no row of scores, or the model cannot run so.
 [[nodiscard]] std::optional<ReplacedAnswer> replacedAnswer(const Facts& facts, const Replacement& replacement);
+
+/// How many of a labelled folder's first inputs get their class with a replacement. Given up, as no gain, where fewer
+/// than two of the first three that are wrong get it. Errors: none; no gain where the model cannot run so.
+[[nodiscard]] RightGain gainOf(const Facts& facts, const Replacement& replacement);
 
 /// "made like them, the class is 3 (disc), not 1 (ring)"; of the same class how its probability changes; of a folder
 /// how many inputs get their class, or another one.

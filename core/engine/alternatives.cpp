@@ -81,6 +81,8 @@ std::vector<OtherWay> otherWays(const Question& asked, const PictureOptions& giv
         ways.back().question.deviation = numbers(choice.deviation);
         ways.back().question.scale = parts(choice.scale);
     }
+    ways.push_back({"black and white exchanged", asked});
+    std::ranges::reverse(ways.back().question.scale);
     for (const auto& [words, frame] : std::initializer_list<std::pair<const char*, std::string_view>>{
              {"the middle of pictures, as a square", formats::kCrop},
              {"the middle of pictures, 224 of 256 pixels of it", kUsualCrop},
@@ -147,7 +149,9 @@ std::vector<OtherWay> otherFrames(const Question& asked, const std::vector<std::
         return OtherWay{std::move(words), asked, {}, warping(slots, card, std::move(warp))};
     };
     return {way("rows and columns exchanged", [](double y, double x) { return std::pair(x, y); }),
-            way("pictures turned upside down", [](double y, double x) { return std::pair(1 - y, x); })};
+            way("pictures turned upside down", [](double y, double x) { return std::pair(1 - y, x); }),
+            way("pictures turned a quarter to the left", [](double y, double x) { return std::pair(x, 1 - y); }),
+            way("pictures turned a quarter to the right", [](double y, double x) { return std::pair(1 - x, y); })};
 }
 
 /// Input `slot` with other numbers.

@@ -157,6 +157,8 @@ class Residual(nn.Module):
 
 
 class Attention(nn.Module):
+    softmax_axis = -1
+
     def __init__(self, width, heads=4):
         super().__init__()
         self.heads, self.scale, self.masked = heads, (width // heads) ** 0.5, 1
@@ -169,7 +171,7 @@ class Attention(nn.Module):
         if mask is not None and self.masked != 0:
             hidden = (1 - mask) if self.masked > 0 else mask
             scores = scores + hidden[:, None, None, :] * -1e4
-        return self.o((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(n, t, d))
+        return self.o((torch.softmax(scores, self.softmax_axis) @ v).transpose(1, 2).reshape(n, t, d))
 
 
 class Layer(nn.Module):
@@ -715,6 +717,84 @@ def pictures_of_other_sides(case):
         sides.append(np.asarray(around))
     case.drawn = sides
     case.node, case.key = "image", "middle"
+
+
+def felt(case, plant):
+    """Plants until answers are others, and asks about a folder: of what nobody feels nobody asks."""
+    good = case.net
+    for _ in range(40):
+        case.net = copy.deepcopy(good)
+        plant()
+        with torch.no_grad():
+            found = case.net(*inputs_of(case.kind, case.drawn)).argmax(1).numpy()
+        if (found == case.labels).mean() < 0.75:
+            break
+    case.with_folder, case.keeps_norm = True, case.kind in ("plain", "residual")
+    if case.kind not in PICTURES:
+        case.files = [one[None] for one in case.drawn]
+
+
+@fault("patches", "residual")
+def weights_turned(case):
+    def plant():
+        square = [one for one in case.layers(nn.Conv2d, nn.Linear) if one[1].weight.shape[0] == one[1].weight.shape[1]]
+        name, layer = square[case.rng.integers(len(square))]
+        with torch.no_grad():
+            layer.weight.copy_(layer.weight.transpose(0, 1).clone())
+        case.at(name, "exchanged")
+    felt(case, plant)
+
+
+@fault("patches")
+def softmax_over_another_axis(case):
+    class Turned(Attention):
+        softmax_axis = -2
+
+    def plant():
+        at = int(case.rng.integers(len(case.net.layers)))
+        case.net.layers[at].attn.__class__ = Turned
+        case.node, case.key = rf"layers\.{at}/attn", "axis|attributes"
+    felt(case, plant)
+
+
+@fault("patches")
+def scale_and_bias_exchanged(case):
+    def plant():
+        name, norm = case.one(nn.LayerNorm)
+        with torch.no_grad():
+            kept = norm.weight.clone()
+            norm.weight.copy_(norm.bias)
+            norm.bias.copy_(kept)
+        case.at(name, "exchanged")
+    felt(case, plant)
+
+
+@fault("plain", "residual")
+def sign_of_a_scale(case):
+    def plant():
+        name, norm = case.one(nn.BatchNorm2d)
+        with torch.no_grad():
+            norm.weight *= -1
+        case.at(name, "sign of its scale")
+    felt(case, plant)
+
+
+@fault("series")
+def gates_in_another_order(case):
+    def plant():
+        order = case.rng.permutation(4)
+        with torch.no_grad():
+            for one in case.net.rnn.parameters():
+                one.copy_(torch.cat([one.clone().chunk(4)[i] for i in order]))
+        case.node, case.key = "rnn|LSTM", "gates read"
+    felt(case, plant)
+
+
+@fault("plain", "residual", "patches")
+def black_and_white_exchanged(case):
+    case.drawn = [255 - np.asarray(one) for one in case.drawn]
+    case.with_folder = True
+    case.node, case.key = "image", "black and white"
 
 
 def findings_of(cli, command, folder):

@@ -37,6 +37,7 @@
     X(dataAccuracy)                                                                                                    \
     X(dataStatistics)                                                                                                  \
     X(dataLayer)                                                                                                       \
+    X(dataRepair)                                                                                                      \
     X(dataSilent)                                                                                                      \
     X(dataPlace)                                                                                                       \
     X(targetSquashed)                                                                                                  \

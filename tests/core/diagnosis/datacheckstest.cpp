@@ -64,6 +64,57 @@ Diagnosis diagnosedFolder(Population all, const std::string& check)
     return diagnosed(diagnosis::Facts(std::move(sources)), check);
 }
 
+/// Classifiers as they were trained, or with one node as a conversion gets it wrong.
+SharedGraph converted(const std::string& kind, bool isWrong)
+{
+    Writer writer;
+    const auto weight = [&](const char* name, Tensor numbers, bool isTurned = false) {
+        return writer.constant(name, isTurned ? numbers.permuted(Whole{1, 0}).contiguous() : numbers);
+    };
+    const ValueId x = writer.input("x", kind == "gates" ? Shape{5, 1, 2} : Shape{1, 1, 4, 4});
+    ValueId last = x;
+    if (kind == "gates") {
+        // Blocks of i, o, f, c; where it is wrong, f and c are exchanged.
+        const Tensor gates = randomTensor({24}, 1);
+        std::vector<float> w(24);
+        for (std::size_t i = 0; i < w.size(); ++i) {
+            const std::size_t block = i / 6;
+            const std::size_t from = isWrong && block > 1 ? 5 - block : block;
+            w[i] = 2 * static_cast<float>(gates.at(static_cast<std::int64_t>(from * 6 + i % 6)));
+        }
+        const ValueId recurrent = writer.constant("r", floats({1, 12, 3}, std::vector<float>(36, 0.1F)));
+        last = writer.node("LSTM", "lstm", {x, writer.constant("g", floats({1, 12, 2}, w)), recurrent},
+                           {{"hidden_size", std::int64_t{3}}});
+    } else if (kind == "kernel") {
+        std::vector<float> kernel{3, -1, 0, 2, 1, 0, 0, -2, 1};
+        if (isWrong) {
+            std::ranges::reverse(kernel);
+        }
+        last = writer.node("Relu", "relu",
+                           {writer.node("Conv", "conv", {x, writer.constant("k", floats({1, 1, 3, 3}, kernel))})});
+    } else {
+        const ValueId flat = writer.node("Flatten", "flat", {x});
+        last = writer.node("Relu", "relu",
+                           {writer.node("MatMul", "fc", {flat, weight("w", randomTensor({16, 16}, 3), isWrong)})});
+    }
+    const std::int64_t width = kind == "gates" ? 15 : kind == "kernel" ? 4 : 16;
+    const ValueId rows = writer.node("Flatten", "rows", {last}, {{"axis", std::int64_t{kind == "gates" ? 0 : 1}}});
+    writer.output(writer.node("MatMul", "head", {rows, weight("h", randomTensor({width, 4}, 7))}));
+    return writer.finish();
+}
+
+/// What the model says of the inputs.
+std::vector<std::int64_t> classesOf(const SharedGraph& graph, const std::vector<Tensor>& inputs)
+{
+    std::vector<std::int64_t> classes;
+    for (const Tensor& input : inputs) {
+        const auto facts = factsFor(graph, {{input}});
+        const std::vector<double> scores = diagnosis::numbersIn(facts->value(facts->pass()->target));
+        classes.push_back(std::ranges::max_element(scores) - scores.begin());
+    }
+    return classes;
+}
+
 /// x → BatchNormalization → Relu → BatchNormalization; means of 0, variances of 1.
 SharedGraph normalised()
 {
@@ -260,6 +311,39 @@ private slots:
         QVERIFY(isDocumented(found));
         QVERIFY(!diagnosedFolder(all, "data.preparation").checks.front().isRun); // no input was made otherwise
         QVERIFY(!diagnosedFolder(twelve(kRight), "data.layer").checks.front().isRun);
+    }
+
+    // Each node is tried as conversions get it wrong.
+    void aNodeThatWasConvertedWronglyIsNamed()
+    {
+        const std::map<std::string, std::string> kinds{
+            {"weights", "fc with inputs and outputs of its weights exchanged"},
+            {"kernel", "conv with its kernel turned by half"},
+            {"gates", "lstm with its gates read in the order i, o, c, f"}};
+        for (const auto& [kind, words] : kinds) {
+            std::vector<Tensor> inputs;
+            for (unsigned i = 0; i < 16; ++i) {
+                inputs.push_back(randomTensor(kind == "gates" ? Shape{5, 1, 2} : Shape{1, 1, 4, 4}, 100 + i));
+            }
+            const auto found = [&](bool isWrong) {
+                const SharedGraph graph = converted(kind, isWrong);
+                Population all;
+                all.files.assign(inputs.size(), "x.npy");
+                all.truth = classesOf(converted(kind, false), inputs);
+                all.classes = 4;
+                all.asGiven = answers({}, {}, classesOf(graph, inputs));
+                for (const Tensor& input : inputs) {
+                    all.inputs.push_back({input});
+                }
+                diagnosis::Sources sources = factsFor(graph, {{inputs.front()}})->sources();
+                sources.population = std::make_shared<const Population>(std::move(all));
+                return diagnosed(diagnosis::Facts(std::move(sources)), "data.repair");
+            };
+            const Diagnosis wrong = found(true);
+            QVERIFY(hasAll(firstText(wrong), {"warning " + words, "16 of 16 inputs get their class; as it is, "}));
+            QVERIFY(kind != "weights" || isDocumented(wrong));
+            QVERIFY(!found(false).checks.front().isRun); // all are right
+        }
     }
 
     void aMarkAtTheEdgeOfAllPicturesIsNamed()
