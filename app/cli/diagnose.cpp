@@ -179,6 +179,10 @@ Result<void> diagnoseFile(Context& context, const DiagnoseOptions& options)
         return base::usageError("names the model of a recorded run (.retro); of a model alone give it as MODEL",
                                 "--model " + options.modelOfRun);
     }
+    if (isOfRun && !options.model.question.inputs.empty()) {
+        return base::usageError("a recorded run has its input already: ask MODEL about another one",
+                                options.model.question.inputs.front());
+    }
     RETRO_TRY(const FactsPointer facts,
               isOfRun ? factsOfRun(options.model.model, options, isNamed) : factsOfModel(context, options));
     if (!options.against.empty() || !options.againstInputs.empty()) {

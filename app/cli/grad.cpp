@@ -508,6 +508,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     }
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
     const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value, gradients.from);
+    sayTarget(context, *model, gradients.model->graph(), gradients.target);
     context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
     if (!options.question().from.empty()) {
         sayLeftOut(context, found);

@@ -152,11 +152,18 @@ int parseAndRun(int argc, char** argv)
             program.parse(argc, argv);
         } catch (const CLI::ParseError& error) {
             std::stringstream out;
-            const bool isAnswer = program.exit(error, out, std::cerr) == 0; // --help, --version
+            std::stringstream refusal;
+            const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+            const bool hasGuess = !retro::app::guessesOf(program, words).empty();
+            const bool isAnswer = program.exit(error, out, refusal) == 0 && !hasGuess; // --help, --version
+            if (hasGuess) {
+                return retro::app::refuse(error, program, context, words); // which says more
+            }
+            std::cerr << refusal.str();
             for (std::string line; std::getline(out, line);) {
                 retro::base::sayLine(line);
             }
-            return isAnswer ? 0 : retro::app::refuse(error, program, context, {argv, static_cast<std::size_t>(argc)});
+            return isAnswer ? 0 : retro::app::refuse(error, program, context, words);
         }
         return context.exitCode;
     } catch (...) {

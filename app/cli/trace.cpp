@@ -531,6 +531,11 @@ Result<std::optional<trace::LaunchDetail>> launchBefore(const trace::Run& run, s
 Result<void> showTrace(const Context& context, const TraceOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
+    if (options.at.value_or(0) > run->eventCount()) {
+        return base::usageError(fmt::format("the run has {} events: write a number from 0 (before the first) to {}",
+                                            run->eventCount(), run->eventCount()),
+                                "--at");
+    }
     if (options.forwarding) {
         return showForwarding(context, *run, options.file);
     }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 
 namespace retro::diagnosis
 {
@@ -26,8 +27,12 @@ constexpr double kMostOfBias = 0.5;
 constexpr double kMostOfStabiliser = 0.1;
 constexpr double kMostOfZeros = 0.25;
 constexpr double kTimesChance = 1.5;
+constexpr double kMostOfOthers = 0.5;
 /// Less is not told.
 constexpr double kToldShare = 0.01;
+constexpr double kToldOther = 0.05;
+/// So many wrong inputs are told one by one.
+constexpr std::size_t kFewWrong = 4;
 /// Where what started cancels, shares of it say nothing.
 constexpr double kLeastOfMagnitude = 0.05;
 
@@ -40,7 +45,9 @@ void addScore(const Facts& facts, std::vector<HeadFact>& all)
     const double score = pass.targetScore.front();
     const TargetScores row = scoresOf(facts, pass.hasForward ? facts.value(pass.target) : Tensor());
     const std::string of = row.chosen < 0 ? std::string() : fmt::format(" of class {}", classText(facts, row.chosen));
-    all.push_back({"score", fmt::format("score {}{}", numberText(score), of), score, score < 0});
+    const Population* folder = facts.sources().population.get();
+    const std::string whose = folder == nullptr || folder->shown.empty() ? std::string() : folder->shown + ": ";
+    all.push_back({"score", fmt::format("{}score {}{}", whose, numberText(score), of), score, score < 0});
     if (row.chosen < 0 || row.scores.size() < 2) {
         return;
     }
@@ -65,17 +72,25 @@ void addFlow(const Facts& facts, std::vector<HeadFact>& all)
     {
         event::Cause cause;
         const char* id;
-        const char* words;
+        const char* what;
         double most;
+        double told;
     };
     for (const Taken& taken :
-         {Taken{event::Cause::Bias, "bias", "biases take {}", kMostOfBias},
-          Taken{event::Cause::Stabiliser, "stabiliser", "stabilisers (epsilon) take {}", kMostOfStabiliser},
-          Taken{event::Cause::ZeroDenominator, "zero_denominator", "denominators of 0 take {}", kMostOfZeros}}) {
+         {Taken{event::Cause::Bias, "bias", "biases", kMostOfBias, kToldShare},
+          Taken{event::Cause::Stabiliser, "stabiliser", "stabilisers (epsilon)", kMostOfStabiliser, kToldShare},
+          Taken{event::Cause::ZeroDenominator, "zero_denominator", "denominators of 0", kMostOfZeros, kToldShare},
+          Taken{event::Cause::TaylorRest, "taylor_rest", "rests of first-order expansions", kMostOfOthers, kToldOther},
+          Taken{event::Cause::Constant, "constant", "constant operands", kMostOfOthers, kToldOther},
+          Taken{event::Cause::Unread, "padding", "paddings", kMostOfOthers, kToldOther},
+          Taken{event::Cause::ClippedSign, "clipped_sign", "signs that rules cut off", kMostOfOthers, kToldOther},
+          Taken{event::Cause::Filter, "filter", "ways that rules stop", kMostOfOthers, kToldOther}}) {
         const double share = shareOfStart(facts, taken.cause).value_or(0);
-        if (std::abs(share) > kToldShare) {
-            all.push_back({taken.id, fmt::format(fmt::runtime(taken.words), percentText(share)), share,
-                           std::abs(share) > taken.most});
+        if (std::abs(share) > taken.told) {
+            all.push_back(
+                {taken.id,
+                 fmt::format("{} {} {}", taken.what, share < 0 ? "add" : "take", percentText(std::abs(share))), share,
+                 std::abs(share) > taken.most});
         }
     }
 }
@@ -111,6 +126,21 @@ void addBoxes(const Facts& facts, std::vector<HeadFact>& all)
     }
 }
 
+/// The inputs that are wrong, and what they are taken for.
+void addWrong(const Facts& facts, const Population& folder, std::vector<HeadFact>& all)
+{
+    std::string text;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < folder.truth.size(); ++i) {
+        if (folder.asGiven.best[i] != folder.truth[i]) {
+            text += fmt::format("{}{} is taken for {}", wrong++ == 0 ? "" : ", ",
+                                std::filesystem::path(folder.files[i]).filename().string(),
+                                classText(facts, folder.asGiven.best[i]));
+        }
+    }
+    all.push_back({"mistaken", std::move(text), static_cast<double>(wrong), false});
+}
+
 void addFolder(const Facts& facts, std::vector<HeadFact>& all)
 {
     const Population& folder = *facts.sources().population;
@@ -127,7 +157,9 @@ void addFolder(const Facts& facts, std::vector<HeadFact>& all)
             {"accuracy",
              fmt::format("of the folder {} of {} inputs are right ({})", right, samples, percentText(accuracy)),
              accuracy, accuracy < kTimesChance * chance});
-        if (const auto pair = folder.mostMistaken()) {
+        if (samples - right <= kFewWrong && right < samples) {
+            addWrong(facts, folder, all);
+        } else if (const auto pair = folder.mostMistaken()) {
             const auto count = static_cast<double>(folder.count(pair->first, pair->second));
             all.push_back({"mistaken",
                            fmt::format("{} of class {} get {}", count, classText(facts, pair->first),
@@ -146,12 +178,12 @@ std::vector<HeadFact> headFactsOf(const Facts& facts)
 {
     std::vector<HeadFact> all;
     if (facts.pass() != nullptr) {
-        addScore(facts, all);
-        addFlow(facts, all);
-        addBoxes(facts, all);
         if (facts.sources().population != nullptr) {
             addFolder(facts, all);
         }
+        addScore(facts, all);
+        addFlow(facts, all);
+        addBoxes(facts, all);
     }
     return all;
 }
@@ -160,7 +192,7 @@ std::string headlineOf(const std::vector<HeadFact>& facts)
 {
     std::string line;
     for (const HeadFact& fact : facts) {
-        const char* const joined = line.empty() ? "" : fact.id == "accuracy" || fact.id == "z-box" ? "; " : ", ";
+        const char* const joined = line.empty() ? "" : fact.id == "score" || fact.id == "z-box" ? "; " : ", ";
         line += fmt::format("{}{}{}", joined, fact.isUnusual ? "! " : "", fact.text);
     }
     const std::size_t first = line.starts_with("! ") ? 2 : 0;

@@ -54,6 +54,7 @@ struct RightGain
     std::size_t before = 0; ///< right as given
     std::size_t after = 0;
     double share = 0; ///< after − before, of the samples; 0 where fewer are right
+    double sure = 0;  ///< mean probability of the class that each has, where somebody looked
 
     [[nodiscard]] bool isClear() const;
 };
@@ -63,6 +64,7 @@ inline constexpr double kMostOfGain = 0.2; ///< RightGain::share
 struct Population
 {
     std::vector<std::string> files;          ///< per sample
+    std::string shown;                       ///< name of the input that is asked about by itself; empty: unknown
     std::vector<std::int64_t> truth;         ///< per sample: its class; empty where nobody says
     std::int64_t classes = 0;                ///< scores of a sample
     Answers asGiven;                         ///< the inputs as somebody asked for them

@@ -154,11 +154,13 @@ RightGain gainOf(const Facts& facts, const Replacement& replacement)
     ReplacedModel model(facts, graphWith(facts, replacement));
     RightGain gain{static_cast<std::size_t>(rest.size())};
     for (std::size_t k = 0; k < order.size(); ++k) {
-        const std::int64_t best = bestOf(model.scores(folder.inputs[order[k]]));
-        if (best < 0 || (k == kFew && gain.after < kLeastOfFew)) {
+        const auto truth = static_cast<std::size_t>(folder.truth[order[k]]);
+        const std::vector<double> scores = model.scores(folder.inputs[order[k]]);
+        if (truth >= scores.size() || (k == kFew && gain.after < kLeastOfFew)) {
             return {};
         }
-        gain.after += best == folder.truth[order[k]] ? 1 : 0;
+        gain.after += bestOf(scores) == folder.truth[order[k]] ? 1 : 0;
+        gain.sure += probabilityIn(scores, truth) / static_cast<double>(order.size());
     }
     gain.share = gain.after > gain.before
                      ? static_cast<double>(gain.after - gain.before) / static_cast<double>(order.size())

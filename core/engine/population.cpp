@@ -533,6 +533,8 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer&
         all->files.push_back(item.file.string());
     }
     const formats::ModelCard* card = model->card ? &*model->card : nullptr;
+    const std::string shown = question.inputs.empty() ? std::string() : question.inputs.front();
+    all->shown = std::filesystem::path(shown.substr(shown.find('=') + 1)).filename().string();
     Question asked = completed(question, card);
     std::vector<std::size_t> pictures;
     RETRO_TRY(std::vector<OtherWay> ways, alternativesFor(*model, items, !all->truth.empty(), asked, pictures));

@@ -344,7 +344,8 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, const Be
 
 base::Error notARunFile(const std::string& path)
 {
-    return base::inputError("this is not a run file; record one with --run", path);
+    return base::inputError("this is not a run file; record one: explain MODEL INPUT --output-dir DIR --run FILE.retro",
+                            path);
 }
 
 /// The version of the file.

@@ -15,6 +15,17 @@ import sys
 import tarfile
 import zipfile
 
+INSTALL = """Each file works by itself; `sha256sum -c SHA256SUMS` checks them. x86-64 Linux with glibc 2.35 or newer.
+
+- `pip install ./retrograde-{version}-*.whl`: window, command line and Python module, for Python 3.11 or newer.
+- `tar xf retrograde-{version}-x86_64.tar.xz`: a folder that runs where it lies, without root; `./retrograde` in it.
+  A folder whose name ends in `-cuda` also runs LUT layers on a GPU where CUDA's `libcudart` is installed.
+- `apt install ./retrograde_{version}_amd64.deb`: for Debian 12.
+- `retrograde-{version}-try.html`: the sample in a browser, without installing anything.
+- `sbom.cdx.json`: what each of them carries.
+
+Then `retrograde` opens the window, which offers samples; `retrograde-cli --help` lists the verbs.
+"""
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -24,7 +35,7 @@ def notes(version: str) -> str:
     found = re.search(rf"^## {re.escape(version)}\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if not found or not found.group(1).strip():
         sys.exit(f"release: CHANGELOG.md says nothing of {version}; add a part `## {version}`")
-    return f"# Retrograde {version}\n\n{found.group(1).strip()}\n"
+    return f"# Retrograde {version}\n\n{INSTALL.format(version=version)}\n## What changed\n\n{found.group(1).strip()}\n"
 
 
 def table_of(package: pathlib.Path) -> str:

@@ -43,7 +43,7 @@ class Release(unittest.TestCase):
         (self.folder / "try.html").write_text("<!DOCTYPE html>")
         done = self.finish(dist.version())
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue((self.folder / "NOTES.md").read_text().startswith(f"# Retrograde {dist.version()}\n\n###"))
+        self.assertTrue((self.folder / "NOTES.md").read_text().startswith(f"# Retrograde {dist.version()}\n\nEach file works"))
         parts = json.loads((self.folder / "sbom.cdx.json").read_text())
         self.assertEqual(parts["bomFormat"], "CycloneDX")
         for package in parts["components"]:

@@ -108,6 +108,8 @@ def in_memory(data: Any) -> Any:
             raise UsageError("an input has numbers, and this tensor is on the device \"meta\", without any")
         data = data.detach().cpu()
         return data.resolve_neg() if hasattr(data, "resolve_neg") else data
+    if data is None:
+        raise UsageError("the input is None: give a file, an array or a tensor")
     if not hasattr(data, "__dlpack__") or isinstance(data, numpy.ndarray):
         data = numpy.asarray(data)
         if data.dtype == numpy.dtype(object) or data.dtype.kind in "USV":

@@ -14,6 +14,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace retro::diagnosis
 {
@@ -322,7 +323,8 @@ void findRepair(const Facts& facts, Probe& probe)
         const Repair& repair = repairs.all()[i];
         const RightGain gain = gainOf(facts, repair.replacement);
         probe.measured(repair.replacement.node.name, gain.share);
-        if (best == nullptr || gain.share > most.share) {
+        // Of two that make as many right, the one that makes the model surer is the exact one.
+        if (best == nullptr || std::pair(gain.share, gain.sure) > std::pair(most.share, most.sure)) {
             best = &repair;
             most = gain;
         }

@@ -106,9 +106,11 @@ Result<std::int64_t> Database::pragma(const std::string& name)
 {
     const StatementPointer statement = prepare("PRAGMA " + name);
     if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) {
-        return isOutOfMemory()
-                   ? base::outOfMemory()
-                   : base::inputError("this is not a run file (" + reason() + "); record one with --run", m_path);
+        return isOutOfMemory() ? base::outOfMemory()
+                               : base::inputError("this is not a run file (" + reason() +
+                                                      "); record one: explain MODEL INPUT --output-dir DIR "
+                                                      "--run FILE.retro",
+                                                  m_path);
     }
     return sqlite3_column_int64(statement.get(), 0);
 }

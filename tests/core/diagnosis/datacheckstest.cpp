@@ -381,12 +381,19 @@ private slots:
     void aFolderIsSummedUpFirst()
     {
         const std::string line = diagnosis::headlineOf(diagnosedFolder(twelve(kRight), {}).head);
-        QVERIFY(hasAll(line, {"of the folder 12 of 12 inputs are right (100 %)",
+        QVERIFY(hasAll(line, {"Of the folder 12 of 12 inputs are right (100 %)",
                               "the best class of 12 inputs has 90 % on average"}));
         std::vector<std::int64_t> mistaken = kRight;
         mistaken[2] = mistaken[6] = 1;
+        QVERIFY(
+            hasAll(diagnosis::headlineOf(diagnosedFolder(twelve(mistaken), {}).head),
+                   {"10 of 12 inputs are right (83 %), 2.png is taken for 1 (line), 6.png is taken for 1 (line), "}));
+        mistaken[3] = mistaken[7] = mistaken[11] = 1; // more are summed up
         QVERIFY(hasAll(diagnosis::headlineOf(diagnosedFolder(twelve(mistaken), {}).head),
-                       {"10 of 12 inputs are right (83 %), 2 of class 2 (ring) get 1 (line)"}));
+                       {"7 of 12 inputs are right (58 %), 3 of class 3 (cross) get 1 (line)"}));
+        Population all = twelve(kRight);
+        all.shown = "0.png";
+        QVERIFY(hasAll(diagnosis::headlineOf(diagnosedFolder(all, {}).head), {"on average; 0.png: score "}));
     }
 
     void probabilitiesAreThoseOfASoftmax()
