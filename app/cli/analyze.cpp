@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <ranges>
 
 namespace retro::app
 {
@@ -204,20 +205,22 @@ ordered_json summaryJson(const analysis::FrontierSummary& summary)
             {"tail", summary.tail}};
 }
 
-ordered_json nodesJson(const OpGraph& graph, const Report& report)
+/// What is said of an operator's cost.
+base::Fields<OpId> costFields(const OpGraph& graph, const Report& report)
 {
-    ordered_json nodes = ordered_json::array();
-    for (OpId id = 0; id < graph.size(); ++id) {
-        const analysis::OpCost& cost = report.cost.ops[id];
-        nodes.push_back({{"node", graph.op(id).name},
-                         {"op", graph.op(id).type},
-                         {"flops", cost.flops},
-                         {"bytes", cost.bytes},
-                         {"intensity", cost.intensity},
-                         {"seconds", cost.seconds},
-                         {"bound_by", cost.isMemoryBound ? "memory" : "arithmetic"}});
-    }
-    return nodes;
+    const auto of = [&report](double analysis::OpCost::*member) {
+        return [&report, member](OpId id) { return report.cost.ops[id].*member; };
+    };
+    const auto boundBy = [&](OpId id) { return report.cost.ops[id].isMemoryBound ? "memory" : "arithmetic"; };
+    return {{"node", [&](OpId id) { return graph.op(id).name; }, "{:<32.32}", "node"},
+            {"op", [&](OpId id) { return graph.op(id).type; }, "{:<18.18}", "operator"},
+            {"flops", of(&analysis::OpCost::flops), "{:>10.3f}", "MFLOP",
+             [&](OpId id) { return report.cost.ops[id].flops / 1e6; }},
+            {"bytes", of(&analysis::OpCost::bytes), "{:>11}", "traffic",
+             [&](OpId id) { return bytesText(static_cast<std::uint64_t>(report.cost.ops[id].bytes)); }},
+            {"intensity", of(&analysis::OpCost::intensity), "{:>9.2f}", "FLOP/B"},
+            {"seconds", of(&analysis::OpCost::seconds)},
+            {"bound_by", boundBy, " {}", "bound by"}};
 }
 
 ordered_json boundsJson(const OpGraph& graph, const Report& report)
@@ -261,13 +264,12 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
 {
     const OpGraph& graph = planning.graph;
     const ordered_json path = base::listOf(report.cost.criticalPath, [&](const OpId id) { return graph.op(id).name; });
-    ordered_json result;
-    result["operators"] = graph.size();
-    result["values"] = graph.values().size();
-    result["bytes"] = graph.totalBytes();
-    result["constant_bytes"] = planning.constantBytes;
-    result["cost_unit"] = analysis::nameOf(planning.unit);
-    result["warnings"] = planning.warnings;
+    ordered_json result{{"operators", graph.size()},
+                        {"values", graph.values().size()},
+                        {"bytes", graph.totalBytes()},
+                        {"constant_bytes", planning.constantBytes},
+                        {"cost_unit", analysis::nameOf(planning.unit)},
+                        {"warnings", planning.warnings}};
     result["orders"] = orderFields().list(report.orders);
     result["order"] = analysis::nameOf(report.orders.front().heuristic);
     result["summary"] = summaryJson(report.summary);
@@ -291,7 +293,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
                               {"positions", report.longestSkip.positions}};
     result["long_lived_share"] = report.compressibility.longLivedShare;
     result["profile"] = profileJson(graph, report);
-    result["nodes"] = nodesJson(graph, report);
+    result["nodes"] = costFields(graph, report).list(std::views::iota(OpId{0}, static_cast<OpId>(graph.size())));
     return result;
 }
 
@@ -359,14 +361,7 @@ void sayNodes(const Context& context, const OpGraph& graph, const Report& report
                      [&](OpId a, OpId b) { return report.cost.ops[a].seconds > report.cost.ops[b].seconds; });
     ids.resize(std::min(ids.size(), rows));
     context.say("");
-    context.say(fmt::format("{:<32} {:<18} {:>10} {:>11} {:>9}  {}", "node", "operator", "MFLOP", "traffic", "FLOP/B",
-                            "bound by"));
-    for (const OpId id : ids) {
-        const analysis::OpCost& cost = report.cost.ops[id];
-        context.say(fmt::format("{:<32.32} {:<18.18} {:>10.3f} {:>11} {:>9.2f}  {}", graph.op(id).name,
-                                graph.op(id).type, cost.flops / 1e6, bytesText(static_cast<std::uint64_t>(cost.bytes)),
-                                cost.intensity, cost.isMemoryBound ? "memory" : "arithmetic"));
-    }
+    context.table(costFields(graph, report), ids);
 }
 
 void sayReport(const Context& context, const analysis::PlanningGraph& planning, const Report& report,

@@ -14,7 +14,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <memory>
 
@@ -53,12 +52,10 @@ ordered_json shapeJson(const graph::Value& value)
 
 ordered_json valuesJson(const graph::Graph& graph, std::span<const base::ValueId> ids)
 {
-    ordered_json values = ordered_json::array();
-    for (const base::ValueId id : ids) {
+    return base::listOf(ids, [&](const base::ValueId id) -> ordered_json {
         const graph::Value& value = graph.value(id);
-        values.push_back({{"name", value.name}, {"type", tensor::nameOf(value.dtype)}, {"shape", shapeJson(value)}});
-    }
-    return values;
+        return {{"name", value.name}, {"type", tensor::nameOf(value.dtype)}, {"shape", shapeJson(value)}};
+    });
 }
 
 using OperatorCounts = std::map<std::string, int>;
@@ -137,51 +134,46 @@ private:
 ordered_json infoJson(const engine::LoadedModel& model)
 {
     const graph::Graph& graph = *model.rewritten.before;
-    ordered_json info;
-    if (const std::string what = formats::explanationText(model.path); !what.empty()) {
-        info["explanation"] = what;
-    }
-    info["model"] = model.name;
-    info["name"] = graph.name();
     ordered_json opsets;
     for (const auto& [domain, version] : graph.opsets()) {
         opsets[domain.empty() ? "ai.onnx" : domain] = version;
     }
-    info["opset"] = opsets;
-    info["inputs"] = valuesJson(graph, graph.inputs());
-    info["outputs"] = valuesJson(graph, graph.outputs());
     const Counts counts(graph);
-    info["nodes"] = counts.nodes;
-    info["operators"] = counts.operators;
-    info["nodes_inside"] = counts.nodesInside;
-    info["operators_inside"] = counts.operatorsInside;
-    info["parameters"] = counts.parameters;
-    info["parameters_inside"] = counts.parametersInside;
     const execute::Precision precision = engine::precisionOf(model);
-    info["precision"] = tensor::nameOf(execute::dtypeOf(precision));
-    info["rounded_to"] = engine::roundedTypes(*model.graph(), precision);
-    info["structural_hash"] = base::hex(graph::structuralHash(graph));
-    info["rewrites"] = rewritesJson(model.rewritten);
-    info["no_rewrite"] = rewrite::switchedOff(model.rewritten.options);
-    info["rewrite"] = rewrite::switchedOn(model.rewritten.options);
-    info["nodes_after_rewrites"] = model.graph()->nodeCount();
-    ordered_json missing = ordered_json::array();
-    for (const ops::UnsupportedNode& node : ops::unsupported(*model.graph())) {
+    const auto missing = base::listOf(ops::unsupported(*model.graph()), [&](const auto& node) -> ordered_json {
         const graph::Node& at = model.graph()->node(node.node);
-        missing.push_back({{"node", at.name},
-                           {"operator", at.op},
-                           {"domain", at.domain.empty() ? "ai.onnx" : at.domain},
-                           {"opset", at.opset},
-                           {"reason", node.reason}});
-    }
-    info["unsupported"] = missing;
-    info["optional_inputs"] = model.notes.optionalInputs;
+        return {{"node", at.name},
+                {"operator", at.op},
+                {"domain", at.domain.empty() ? "ai.onnx" : at.domain},
+                {"opset", at.opset},
+                {"reason", node.reason}};
+    });
     ManyMembers absent(model.notes.absent.size());
     for (const auto& [name, reason] : model.notes.absent) {
         absent.add(name, reason);
     }
-    info["missing_weights"] = absent.take();
-    return info;
+    return base::objectOf({{"explanation", base::ifAny(formats::explanationText(model.path))},
+                           {"model", model.name},
+                           {"name", graph.name()},
+                           {"opset", opsets},
+                           {"inputs", valuesJson(graph, graph.inputs())},
+                           {"outputs", valuesJson(graph, graph.outputs())},
+                           {"nodes", counts.nodes},
+                           {"operators", counts.operators},
+                           {"nodes_inside", counts.nodesInside},
+                           {"operators_inside", counts.operatorsInside},
+                           {"parameters", counts.parameters},
+                           {"parameters_inside", counts.parametersInside},
+                           {"precision", tensor::nameOf(execute::dtypeOf(precision))},
+                           {"rounded_to", engine::roundedTypes(*model.graph(), precision)},
+                           {"structural_hash", base::hex(graph::structuralHash(graph))},
+                           {"rewrites", rewritesJson(model.rewritten)},
+                           {"no_rewrite", rewrite::switchedOff(model.rewritten.options)},
+                           {"rewrite", rewrite::switchedOn(model.rewritten.options)},
+                           {"nodes_after_rewrites", model.graph()->nodeCount()},
+                           {"unsupported", missing},
+                           {"optional_inputs", model.notes.optionalInputs},
+                           {"missing_weights", absent.take()}});
 }
 
 void sayValues(const Context& context, const char* title, const graph::Graph& graph, std::span<const base::ValueId> ids)
@@ -203,12 +195,6 @@ void saySome(const Context& context, const char* title, const std::vector<std::s
     if (names.size() > kNamedNotes) {
         context.say(fmt::format("{:<12} and {} more", "", names.size() - kNamedNotes));
     }
-}
-
-std::map<std::string, std::string> firstOf(const std::map<std::string, std::string>& notes)
-{
-    const auto count = static_cast<std::ptrdiff_t>(std::min(notes.size(), kNamedNotes));
-    return {notes.begin(), std::next(notes.begin(), count)};
 }
 
 void sayOperators(const Context& context, const OperatorCounts& operators)
@@ -252,12 +238,11 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
         context.say(fmt::format("{:<12} {}", "switched off", name));
     }
     saySome(context, "optional", model.notes.optionalInputs, " has a value in the file; --input gives another one");
-    for (const auto& [name, reason] : firstOf(model.notes.absent)) {
-        context.say(fmt::format("{:<12} {}: {}", "no weights", name, reason));
+    std::vector<std::string> absent;
+    for (const auto& [name, reason] : model.notes.absent) {
+        absent.push_back(name + ": " + reason);
     }
-    if (model.notes.absent.size() > kNamedNotes) {
-        context.say(fmt::format("{:<12} and {} more", "", model.notes.absent.size() - kNamedNotes));
-    }
+    saySome(context, "no weights", absent, "");
     if (info["unsupported"].empty()) {
         context.say(fmt::format("{:<12} nothing; every operator is implemented", "unsupported"));
     }

@@ -512,7 +512,7 @@ ordered_json errorJson(const schedule::Simulation& run)
         return nullptr;
     }
     return {{"kind", schedule::nameOf(run.error->kind)},
-            {"step", run.error->step ? ordered_json(*run.error->step) : ordered_json()},
+            {"step", base::orNull(run.error->step)},
             {"text", run.error->text}};
 }
 
@@ -530,7 +530,7 @@ ordered_json simulationJson(const OpGraph& joint, const schedule::Simulation& ru
     json["floor"] = floor.bytes;
     json["cost"] = run.cost;
     json["base_cost"] = analysis::costOfAll(joint);
-    json["lower_bound"] = bound ? ordered_json(*bound) : ordered_json();
+    json["lower_bound"] = base::orNull(bound);
     json["gap"] = bound && *bound > 0 && run.ok() ? ordered_json(std::max(0.0, run.cost / *bound - 1)) : ordered_json();
     const bool isOptimal = run.ok() && bound && run.cost <= *bound * (1 + 1e-12) && run.movedBytes == 0;
     json["status"] = run.ok() ? (isOptimal ? "optimal" : "feasible") : "infeasible_in_this_order";

@@ -56,7 +56,7 @@ ordered_json planRunJson(const runtime::JointProgram& program, const engine::Cho
     const runtime::Profile profile = runtime::profileOf(run);
     ordered_json json;
     json["planner"] = chosen.plan.annotations.planner;
-    json["budget"] = chosen.plan.budget ? ordered_json(*chosen.plan.budget) : ordered_json();
+    json["budget"] = base::orNull(chosen.plan.budget);
     json["store_all_peak"] = chosen.storeAllPeak;
     json["status"] = chosen.search ? ordered_json(schedule::nameOf(chosen.search->status)) : ordered_json();
     json["recomputations"] = run.predicted.recomputations;

@@ -40,12 +40,11 @@ ordered_json tensorJson(const trace::Run& run, HandleId handle)
     if (!handle.isValid()) {
         return nullptr;
     }
-    ordered_json json{{"tensor", handle.value}};
-    if (handle.index() < run.handles.size()) {
-        json["shape"] = run.handles[handle.index()].shape;
-        json["sum"] = run.handles[handle.index()].sum;
+    if (handle.index() >= run.handles.size()) {
+        return {{"tensor", handle.value}};
     }
-    return json;
+    const auto& known = run.handles[handle.index()];
+    return {{"tensor", handle.value}, {"shape", known.shape}, {"sum", known.sum}};
 }
 
 ordered_json branchJson(const trace::Run& run, const trace::BranchState& branch)

@@ -48,25 +48,22 @@ Result<engine::VerifyRequest> requestOf(const VerifyOptions& options, const engi
 
 ordered_json toJson(const engine::LoadedModel& model, const engine::VerifyResult& result)
 {
-    ordered_json properties = ordered_json::array();
-    for (const engine::PropertyResult& one : result.properties) {
-        properties.push_back({{"property", one.id},
-                              {"statement", one.statement},
-                              {"state", engine::nameOf(one.state)},
-                              {"detail", one.detail}});
-        if (!one.node.empty()) {
-            properties.back()["node"] = one.node;
-        }
-    }
-    ordered_json nodes = ordered_json::array();
-    for (const engine::NodeGradient& one : result.nodes) {
-        nodes.push_back(
-            {{"node", one.node}, {"operator", one.op}, {"state", engine::nameOf(one.state())}, {"kink", one.isKink}});
-        nodes.back()["error"] = one.error && std::isfinite(*one.error) ? ordered_json(*one.error) : ordered_json();
-        if (!one.note.empty()) {
-            nodes.back()["note"] = one.note;
-        }
-    }
+    const ordered_json properties = base::listOf(result.properties, [](const engine::PropertyResult& one) {
+        return base::objectOf({{"property", one.id},
+                               {"statement", one.statement},
+                               {"state", engine::nameOf(one.state)},
+                               {"detail", one.detail},
+                               {"node", base::ifAny(one.node)}});
+    });
+    const ordered_json nodes = base::listOf(result.nodes, [](const engine::NodeGradient& one) {
+        return base::objectOf(
+            {{"node", one.node},
+             {"operator", one.op},
+             {"state", engine::nameOf(one.state())},
+             {"kink", one.isKink},
+             {"error", one.error && std::isfinite(*one.error) ? ordered_json(*one.error) : ordered_json()},
+             {"note", base::ifAny(one.note)}});
+    });
     const ordered_json ulps = base::listOf(result.ulps, [&](const engine::UlpDistance& one) -> ordered_json {
         return {{"value", one.value},
                 {"node", one.node},

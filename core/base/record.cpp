@@ -13,14 +13,32 @@ using nlohmann::ordered_json;
 namespace
 {
 
-/// "{:>13}" of "{:>13.6g}": side and width alone.
+/// "{:>13}" of "{:>13.6g}", side and width alone; a form of texts, "{:<32.32}", as it is.
 std::string widthOf(std::string_view form)
 {
-    const std::size_t end = form.find_first_not_of(":<>0123456789", form.find('{') + 1);
+    const bool isOfNumbers = std::string_view("gfed").find(form[form.find('}') - 1]) != std::string_view::npos;
+    const std::size_t end =
+        form.find_first_not_of(isOfNumbers ? ":<>0123456789" : ":<>.0123456789", form.find('{') + 1);
     return std::string(form.substr(0, end)) + '}';
 }
 
 } // namespace
+
+void add(ordered_json& json, std::initializer_list<Said> fields)
+{
+    for (const Said& field : fields) {
+        if (!field.value.is_discarded()) {
+            json[std::string(field.name)] = field.value;
+        }
+    }
+}
+
+ordered_json objectOf(std::initializer_list<Said> fields)
+{
+    ordered_json json = ordered_json::object();
+    add(json, fields);
+    return json;
+}
 
 std::string csvText(const ordered_json& value)
 {

@@ -4,8 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,38 @@ template <class Items, class Of>
 
 /// Stands where a record has nothing to say in a field: JSON then leaves the field out.
 inline const nlohmann::ordered_json kLeftOut = nlohmann::ordered_json::value_t::discarded;
+
+/// A field by its name, and what stands in it.
+struct Said
+{
+    std::string_view name;
+    nlohmann::ordered_json value;
+};
+
+/// Adds the fields that have something to say.
+void add(nlohmann::ordered_json& json, std::initializer_list<Said> fields);
+/// An object of those.
+[[nodiscard]] nlohmann::ordered_json objectOf(std::initializer_list<Said> fields);
+
+/// What an optional holds, or null.
+template <class T>
+[[nodiscard]] nlohmann::ordered_json orNull(const std::optional<T>& value)
+{
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+/// What an optional holds, a text or list that is not empty, true; kLeftOut in place of the rest.
+template <class T>
+[[nodiscard]] nlohmann::ordered_json ifAny(const T& value)
+{
+    if constexpr (std::is_same_v<T, bool>) {
+        return value ? nlohmann::ordered_json(true) : kLeftOut;
+    } else if constexpr (requires { value.has_value(); }) {
+        return value ? nlohmann::ordered_json(*value) : kLeftOut;
+    } else {
+        return value.empty() ? kLeftOut : nlohmann::ordered_json(value);
+    }
+}
 
 /// What stands in a field, null or kLeftOut included, as CSV has it: a number in as few digits as give it back, the
 /// items of a list with blanks between.
@@ -88,13 +123,13 @@ struct Fields : std::vector<Field<Record>>
         return joined([](const Field<Record>& field) { return headText(field.form, field.head); });
     }
 
-    /// With a first line of names.
+    /// With a first line of names. Each line ends with `end`.
     template <class Records>
-    [[nodiscard]] std::string csv(const Records& records) const
+    [[nodiscard]] std::string csv(const Records& records, std::string_view end = "\n") const
     {
-        std::string text = csvLine([](const Field<Record>& field) { return std::string(field.name); });
+        std::string text = csvLine([](const Field<Record>& field) { return std::string(field.name); }, end);
         for (const Record& record : records) {
-            text += csvLine([&](const Field<Record>& field) { return csvText(field.value(record)); });
+            text += csvLine([&](const Field<Record>& field) { return csvText(field.value(record)); }, end);
         }
         return text;
     }
@@ -112,13 +147,13 @@ private:
         return line;
     }
     template <class Of>
-    [[nodiscard]] std::string csvLine(const Of& of) const
+    [[nodiscard]] std::string csvLine(const Of& of, std::string_view end) const
     {
         std::string line;
         for (const Field<Record>& field : *this) {
             line += field.name.empty() ? std::string() : (line.empty() ? "" : ",") + of(field);
         }
-        return line + "\n";
+        return line.append(end);
     }
 };
 

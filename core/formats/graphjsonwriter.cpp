@@ -11,6 +11,7 @@
 namespace retro::formats
 {
 
+using base::ifAny;
 using graph::Graph;
 using graph::Node;
 using graph::Value;
@@ -81,26 +82,17 @@ ordered_json shapeJson(const Value& value)
 
 void addFacts(ordered_json& json, const graph::ValueFacts& facts)
 {
-    if (facts.bytes) {
-        json["bytes"] = *facts.bytes;
-    }
-    if (facts.storage) {
-        json["storage"] = *facts.storage;
-    }
-    if (facts.isPinned) {
-        json["pinned"] = true;
-    }
-    if (facts.requiresGradient) {
-        json["requires_grad"] = true;
-    }
+    base::add(json, {{"bytes", ifAny(facts.bytes)},
+                     {"storage", ifAny(facts.storage)},
+                     {"pinned", ifAny(facts.isPinned)},
+                     {"requires_grad", ifAny(facts.requiresGradient)}});
 }
 
 ordered_json valueJson(const Value& value, GraphJsonData data)
 {
-    ordered_json json{{"name", value.name}, {"dtype", tensor::nameOf(value.dtype)}};
-    if (value.shape) {
-        json["shape"] = shapeJson(value);
-    }
+    ordered_json json = base::objectOf({{"name", value.name},
+                                        {"dtype", tensor::nameOf(value.dtype)},
+                                        {"shape", value.shape ? shapeJson(value) : base::kLeftOut}});
     if (value.kind == ValueKind::Constant) {
         json["constant"] = value.constant.isValid() ? tensorJson(value.constant, data) : ordered_json::object();
     }
@@ -117,55 +109,32 @@ ordered_json namesJson(const Graph& graph, std::span<const ValueId> ids)
     });
 }
 
-template <class T>
-void addIf(ordered_json& json, const char* name, const std::optional<T>& value)
-{
-    if (value) {
-        json[name] = *value;
-    }
-}
-
 void addFacts(ordered_json& json, const graph::NodeFacts& facts)
 {
-    addIf(json, "flops", facts.flops);
-    addIf(json, "milliseconds", facts.milliseconds);
-    addIf(json, "workspace", facts.workspace);
-    if (!facts.phase.empty()) {
-        json["phase"] = facts.phase;
-    }
-    addIf(json, "saves_inputs", facts.savedOperands);
-    addIf(json, "saves_outputs", facts.savedOutputs);
-    if (!facts.recomputable) {
-        json["recomputable"] = false;
-    }
-    if (facts.stochastic) {
-        json["stochastic"] = true;
-    }
-    if (facts.effectful) {
-        json["effectful"] = true;
-    }
+    base::add(json, {{"flops", ifAny(facts.flops)},
+                     {"milliseconds", ifAny(facts.milliseconds)},
+                     {"workspace", ifAny(facts.workspace)},
+                     {"phase", ifAny(facts.phase)},
+                     {"saves_inputs", ifAny(facts.savedOperands)},
+                     {"saves_outputs", ifAny(facts.savedOutputs)},
+                     {"recomputable", facts.recomputable ? base::kLeftOut : ordered_json(false)},
+                     {"stochastic", ifAny(facts.stochastic)},
+                     {"effectful", ifAny(facts.effectful)}});
 }
 
 ordered_json nodeJson(const Graph& graph, const Node& node, GraphJsonData data)
 {
-    ordered_json json{{"name", node.name}, {"op", node.op}};
-    if (!node.domain.empty()) {
-        json["domain"] = node.domain;
-    }
-    if (node.opset != 0) {
-        json["opset"] = node.opset;
-    }
-    if (!node.scope.empty()) {
-        json["scope"] = node.scope;
-    }
-    json["inputs"] = namesJson(graph, node.inputs);
-    json["outputs"] = namesJson(graph, node.outputs);
+    ordered_json json = base::objectOf({{"name", node.name},
+                                        {"op", node.op},
+                                        {"domain", ifAny(node.domain)},
+                                        {"opset", node.opset != 0 ? ordered_json(node.opset) : base::kLeftOut},
+                                        {"scope", ifAny(node.scope)},
+                                        {"inputs", namesJson(graph, node.inputs)},
+                                        {"outputs", namesJson(graph, node.outputs)}});
     for (const auto& [name, value] : node.attributes) {
         json["attributes"][name] = std::visit(AttributeJson{data}, value);
     }
-    if (!node.metadata.empty()) {
-        json["metadata"] = node.metadata;
-    }
+    base::add(json, {{"metadata", ifAny(node.metadata)}});
     if (node.facts) {
         addFacts(json, *node.facts);
     }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # portable.sh PROGRAMS OUT VERSION [--cuda]: packs the programs of a build into OUT/retrograde-VERSION-x86_64.tar.xz, a
-# folder that runs where it is unpacked, without root. With --cuda it is called …-x86_64-cuda and has the CUDA back end. `./install-desktop` in it adds desktop file, icon and file types for
-# this user.
+# folder that runs where it is unpacked, without root. With --cuda it is called …-x86_64-cuda and has the CUDA back end.
+# `./install-desktop` in it adds desktop file, icon and file types for this user.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 programs=$1 out=$2 version=$3

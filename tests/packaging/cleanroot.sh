@@ -24,7 +24,8 @@ for archive in "$root"/build/dist/retrograde-*.tar.xz; do
     tar -C "$work/root/work" -xJf "$archive"
     name=$(basename "$archive" .tar.xz)
     echo "$name"
-    chroot "$work/root" env LC_ALL=C.UTF-8 HOME=/root bash /work/useinstalled.sh "/work/$name" /work/samples /work/out-folder
+    chroot "$work/root" env LC_ALL=C.UTF-8 HOME=/root \
+        bash /work/useinstalled.sh "/work/$name" /work/samples /work/out-folder
     rm -r "$work/root/work/$name"
 done
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# useinstalled.sh BIN SAMPLES OUT: uses what is installed as people do: commands, a picture of the window, and, where BIN
-# has a Python (a wheel is installed there), the module.
+# useinstalled.sh BIN SAMPLES OUT: uses what is installed as people do: commands, a picture of the window, and, where
+# BIN has a Python (a wheel is installed there), the module.
 set -euo pipefail
 bin=$1 samples=$2 out=$3
 mkdir -p "$out"

@@ -5,6 +5,7 @@
 #include "core/diagnosis/numbertext.h"
 
 #include <QCoreApplication>
+#include <QLabel>
 #include <QStringList>
 
 #include <algorithm>
@@ -231,6 +232,19 @@ QString breakable(QString text)
         }
     }
     return text;
+}
+
+QLabel* makeBreakableLabel(const QString& text, const QFont& font, QWidget* parent)
+{
+    auto* label = new QLabel(breakable(text), parent);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setFont(font);
+    label->setAccessibleName(text);
+    QSizePolicy policy(QSizePolicy::Ignored, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    label->setSizePolicy(policy);
+    return label;
 }
 
 QString spokenText(const Finding& finding)

@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <optional>
 
+class QFont;
+class QLabel;
+class QWidget;
+
 namespace retro::views
 {
 
@@ -49,6 +53,8 @@ struct NumberScale
 [[nodiscard]] QString summaryOf(const DiagnosisState& state);
 /// A text that may be broken behind the signs inside names.
 [[nodiscard]] QString breakable(QString text);
+/// A label of such a text, on as many lines as its width asks for.
+[[nodiscard]] QLabel* makeBreakableLabel(const QString& text, const QFont& font, QWidget* parent);
 /// What a screen reader says of a finding: level, place, sentence, meaning.
 [[nodiscard]] QString spokenText(const diagnosis::Finding& finding);
 

@@ -53,14 +53,7 @@ FindingRow::FindingRow(const diagnosis::Finding& finding, const FindingOffer& of
 
 QLabel* FindingRow::makeText(const QString& text, const QFont& font, bool isQuiet)
 {
-    auto* label = new QLabel(breakable(text), this);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setFont(font);
-    label->setAccessibleName(text);
-    QSizePolicy policy(QSizePolicy::Ignored, QSizePolicy::Minimum);
-    policy.setHeightForWidth(true);
-    label->setSizePolicy(policy);
+    QLabel* label = makeBreakableLabel(text, font, this);
     (isQuiet ? m_quiet : m_texts).push_back(label);
     return label;
 }

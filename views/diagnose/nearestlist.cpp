@@ -69,14 +69,7 @@ std::vector<const diagnosis::CheckRecord*> NearestList::nearestOf(const diagnosi
 
 QLabel* NearestList::addText(const QString& text, const QFont& font, Role role)
 {
-    auto* label = new QLabel(breakable(text), this);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setFont(font);
-    label->setAccessibleName(text);
-    QSizePolicy policy(QSizePolicy::Ignored, QSizePolicy::Minimum);
-    policy.setHeightForWidth(true);
-    label->setSizePolicy(policy);
+    QLabel* label = makeBreakableLabel(text, font, this);
     m_column->addWidget(label);
     m_texts.emplace_back(label, role);
     return label;

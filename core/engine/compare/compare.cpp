@@ -438,12 +438,7 @@ Result<void> readArrays(const std::filesystem::path& path, const trace::Run* oth
 ordered_json valueJson(const ValueDifference& value)
 {
     ordered_json json = valueFields().json(value);
-    if (!value.fault.empty()) {
-        json["fault"] = value.fault;
-    }
-    if (!value.note.empty()) {
-        json["note"] = value.note;
-    }
+    base::add(json, {{"fault", base::ifAny(value.fault)}, {"note", base::ifAny(value.note)}});
     return json;
 }
 

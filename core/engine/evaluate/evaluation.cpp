@@ -143,19 +143,13 @@ ordered_json stagesJson(const std::vector<RandomisationStage>& stages)
 
 ordered_json methodJson(const MethodMeasures& measures)
 {
-    ordered_json json{{"method", measures.method},
-                      {"area_between", measures.curves.between()},
-                      {"most_first", curveJson(measures.curves.mostFirst)},
-                      {"least_first", curveJson(measures.curves.leastFirst)}};
-    if (measures.cosineToOther) {
-        json["cosine_to_other"] = *measures.cosineToOther;
-    }
-    if (!measures.stages.empty()) {
-        json["randomisation"] = stagesJson(measures.stages);
-    }
-    if (!measures.attributed.how.empty()) {
-        json["how"] = measures.attributed.how;
-    }
+    ordered_json json = base::objectOf({{"method", measures.method},
+                                        {"area_between", measures.curves.between()},
+                                        {"most_first", curveJson(measures.curves.mostFirst)},
+                                        {"least_first", curveJson(measures.curves.leastFirst)},
+                                        {"cosine_to_other", base::ifAny(measures.cosineToOther)},
+                                        {"randomisation", base::ifAny(stagesJson(measures.stages))},
+                                        {"how", base::ifAny(measures.attributed.how)}});
     for (const auto& [name, number] : measures.attributed.numbers) {
         json[name] = number;
     }
@@ -235,17 +229,21 @@ ordered_json toJson(const Evaluation& evaluation)
 {
     const ordered_json methods =
         base::listOf(evaluation.methods, [&](const MethodMeasures& measures) { return methodJson(measures); });
-    ordered_json json{{"model", evaluation.model},   {"input", evaluation.input}, {"held_inputs", evaluation.held},
-                      {"target", evaluation.target}, {"score", evaluation.score}, {"composite", evaluation.composite},
-                      {"units", evaluation.units}};
-    if (evaluation.otherClass) {
-        json["other_class"] = *evaluation.otherClass;
-        json["other_place"] = evaluation.otherPlace;
-    }
-    json["removed"] = evaluation.methods.empty() ? std::vector<double>() : evaluation.methods.front().curves.removed;
-    json["random"] = curveJson(evaluation.random);
-    json["methods"] = methods;
-    return json;
+    const ordered_json removed =
+        evaluation.methods.empty() ? std::vector<double>() : evaluation.methods.front().curves.removed;
+    return base::objectOf(
+        {{"model", evaluation.model},
+         {"input", evaluation.input},
+         {"held_inputs", evaluation.held},
+         {"target", evaluation.target},
+         {"score", evaluation.score},
+         {"composite", evaluation.composite},
+         {"units", evaluation.units},
+         {"other_class", base::ifAny(evaluation.otherClass)},
+         {"other_place", evaluation.otherClass ? ordered_json(evaluation.otherPlace) : base::kLeftOut},
+         {"removed", removed},
+         {"random", curveJson(evaluation.random)},
+         {"methods", methods}});
 }
 
 std::string curvesCsv(const Evaluation& evaluation)

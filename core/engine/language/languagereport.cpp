@@ -131,11 +131,12 @@ std::string columnOf(const LanguageReport& report, std::size_t token, const std:
 
 ordered_json tokenJson(const ScoredToken& token)
 {
-    ordered_json json{{"id", token.id}, {"score", token.score}};
-    if (!token.text.empty()) {
-        json["text"] = token.text;
-    }
-    return json;
+    return base::objectOf({{"id", token.id}, {"score", token.score}, {"text", base::ifAny(token.text)}});
+}
+
+ordered_json tokensJson(const std::vector<ScoredToken>& tokens)
+{
+    return base::listOf(tokens, [](const ScoredToken& token) { return tokenJson(token); });
 }
 
 ordered_json numberOrNull(double number)
@@ -188,35 +189,23 @@ ordered_json linksJson(const std::vector<trace::TextLink>& links)
 
 void addParts(const LayerParts& parts, ordered_json& json)
 {
-    if (parts.layers.isValid()) {
-        json["layers"] = rowsJson(parts.layers);
-    }
-    if (parts.heads.isValid()) {
-        json["heads"] = headsJson(parts.heads);
-    }
-    if (!parts.links.empty()) {
-        json["links"] = linksJson(parts.links);
-    }
+    base::add(json, {{"layers", parts.layers.isValid() ? rowsJson(parts.layers) : base::kLeftOut},
+                     {"heads", parts.heads.isValid() ? headsJson(parts.heads) : base::kLeftOut},
+                     {"links", base::ifAny(linksJson(parts.links))}});
 }
 
 ordered_json positionJson(const PositionAnswer& answer)
 {
-    ordered_json json{
-        {"position", answer.position}, {"target", tokenJson(answer.token)}, {"best", tokenJson(answer.best)}};
-    for (const ScoredToken& other : answer.contrast) {
-        json["contrast"].push_back(tokenJson(other));
-    }
-    json["score"] = answer.score;
-    json["started"] = answer.started;
-    json["reached"] = std::accumulate(answer.relevance.begin(), answer.relevance.end(), 0.0);
-    json["losses"] = ordered_json::object();
-    for (const auto& [cause, amount] : answer.losses) {
-        json["losses"][cause] = amount;
-    }
-    json["relevance"] = ordered_json::array();
-    for (const double part : answer.relevance) {
-        json["relevance"].push_back(numberOrNull(part));
-    }
+    ordered_json json =
+        base::objectOf({{"position", answer.position},
+                        {"target", tokenJson(answer.token)},
+                        {"best", tokenJson(answer.best)},
+                        {"contrast", base::ifAny(tokensJson(answer.contrast))},
+                        {"score", answer.score},
+                        {"started", answer.started},
+                        {"reached", std::accumulate(answer.relevance.begin(), answer.relevance.end(), 0.0)},
+                        {"losses", answer.losses},
+                        {"relevance", base::listOf(answer.relevance, numberOrNull)}});
     addParts(answer.parts, json);
     return json;
 }
@@ -282,42 +271,43 @@ std::vector<LanguageToken> tokensBeforeSteps(const LanguageReport& report)
     return all;
 }
 
+/// A line per step or position: `fields`, and behind them the relevance of each token.
+template <class Step>
+std::string relevanceCsv(const LanguageReport& report, base::Fields<Step> fields, const std::vector<Step>& steps,
+                         const std::vector<LanguageToken>& tokens)
+{
+    std::vector<std::string> columns;
+    columns.reserve(tokens.size()); // fields only see them
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        columns.push_back(columnOf(report, i, tokens[i].text));
+        fields.emplace_back(columns.back(), [i](const Step& step) {
+            return i < step.relevance.size() ? ordered_json(step.relevance[i]) : base::kLeftOut;
+        });
+    }
+    return fields.csv(steps, "\r\n");
+}
+
 std::string generationCsv(const LanguageReport& report)
 {
-    std::string csv = "step,position,id,text,score";
-    const std::vector<LanguageToken> all = tokensBeforeSteps(report);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        csv += "," + columnOf(report, i, all[i].text);
-    }
-    csv += "\r\n";
-    for (std::size_t i = 0; i < report.generated.size(); ++i) {
-        const GeneratedStep& step = report.generated[i];
-        csv += fmt::format("{},{},{},{},{}", i, step.position, step.token.id, base::csvField(step.token.text),
-                           step.token.score);
-        for (std::size_t k = 0; k < all.size(); ++k) {
-            csv += k < step.relevance.size() ? fmt::format(",{}", step.relevance[k]) : ",";
-        }
-        csv += "\r\n";
-    }
-    return csv;
+    using Step = GeneratedStep;
+    return relevanceCsv<Step>(report,
+                              {{"step", [&](const Step& step) { return &step - report.generated.data(); }},
+                               {"position", &Step::position},
+                               {"id", [](const Step& step) { return step.token.id; }},
+                               {"text", [](const Step& step) { return step.token.text; }},
+                               {"score", [](const Step& step) { return step.token.score; }}},
+                              report.generated, tokensBeforeSteps(report));
 }
 
 std::string positionsCsv(const LanguageReport& report)
 {
-    std::string csv = "position,id,text,score";
-    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
-        csv += "," + columnOf(report, i, report.tokens[i].text);
-    }
-    csv += "\r\n";
-    for (const PositionAnswer& answer : report.positions) {
-        csv += fmt::format("{},{},{},{}", answer.position, answer.token.id, base::csvField(answer.token.text),
-                           answer.score);
-        for (const double part : answer.relevance) {
-            csv += fmt::format(",{}", part);
-        }
-        csv += "\r\n";
-    }
-    return csv;
+    using Answer = PositionAnswer;
+    return relevanceCsv<Answer>(report,
+                                {{"position", &Answer::position},
+                                 {"id", [](const Answer& answer) { return answer.token.id; }},
+                                 {"text", [](const Answer& answer) { return answer.token.text; }},
+                                 {"score", &Answer::score}},
+                                report.positions, report.tokens);
 }
 
 /// Positions × tokens.
@@ -380,6 +370,35 @@ std::vector<std::string> tokenCells(const LanguageReport& report, std::span<cons
                        paddedTo(barOf(most > 0 ? part / most : 0), 6);
     }
     return cells;
+}
+
+std::vector<std::size_t> tokenPlaces(const LanguageReport& report)
+{
+    std::vector<std::size_t> places(report.tokens.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return places;
+}
+
+/// What is said of a token, by its place in the report.
+base::Fields<std::size_t> tokenFields(const LanguageReport& report)
+{
+    const auto placeOf = [&report](std::uint32_t text::Range::*end) {
+        return [&report, end](std::size_t i) {
+            const std::optional<text::Range>& place = report.tokens[i].place;
+            return place ? ordered_json((*place).*end) : ordered_json();
+        };
+    };
+    base::Fields<std::size_t> fields{{"position", [&](std::size_t i) { return report.placeOf(i); }},
+                                     {"id", [&](std::size_t i) { return report.tokens[i].id; }},
+                                     {"text", [&](std::size_t i) { return report.tokens[i].text; }},
+                                     {"start", placeOf(&text::Range::begin)},
+                                     {"end", placeOf(&text::Range::end)},
+                                     {"relevance", [&](std::size_t i) { return report.relevance[i]; }},
+                                     {"share", [shares = report.shares()](std::size_t i) { return shares[i]; }}};
+    if (report.source > 0) {
+        fields.emplace_back("input", [&](std::size_t i) { return inputOf(report, i); });
+    }
+    return fields;
 }
 
 /// The cells in two columns.
@@ -457,42 +476,18 @@ std::vector<std::string> reportLines(const LanguageReport& report)
 
 ordered_json reportJson(const LanguageReport& report)
 {
-    ordered_json question{{"composite", report.composite}};
+    ordered_json question{{"composite", report.composite}, {"target", report.otherTarget}};
     if (report.position >= 0) {
-        question["position"] = report.position;
-        question["target"] = tokenJson(report.target);
-        question["best"] = tokenJson(report.best);
-        for (const ScoredToken& other : report.contrast) {
-            question["contrast"].push_back(tokenJson(other));
-        }
-    } else {
-        question["target"] = report.otherTarget;
+        question = base::objectOf({{"composite", report.composite},
+                                   {"position", report.position},
+                                   {"target", tokenJson(report.target)},
+                                   {"best", tokenJson(report.best)},
+                                   {"contrast", base::ifAny(tokensJson(report.contrast))}});
     }
-    ordered_json tokens = ordered_json::array();
-    const std::vector<double> shares = report.shares();
-    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
-        const LanguageToken& token = report.tokens[i];
-        ordered_json one{{"position", report.placeOf(i)}, {"id", token.id}, {"text", token.text}};
-        one["start"] = token.place ? ordered_json(token.place->begin) : ordered_json(nullptr);
-        one["end"] = token.place ? ordered_json(token.place->end) : ordered_json(nullptr);
-        one["relevance"] = numberOrNull(report.relevance[i]);
-        one["share"] = numberOrNull(shares[i]);
-        if (report.source > 0) {
-            one["input"] = inputOf(report, i);
-        }
-        tokens.push_back(std::move(one));
-    }
-    ordered_json json{{"model", report.model},
-                      {"text", report.text},
-                      {"question", question},
-                      {"score", report.score},
-                      {"started", report.started},
-                      {"reached", report.reached},
-                      {"losses", ordered_json::object()},
-                      {"tokens", tokens}};
-    for (const auto& [cause, amount] : report.losses) {
-        json["losses"][cause] = amount;
-    }
+    ordered_json json{{"model", report.model},     {"text", report.text},
+                      {"question", question},      {"score", report.score},
+                      {"started", report.started}, {"reached", report.reached},
+                      {"losses", report.losses},   {"tokens", tokenFields(report).list(tokenPlaces(report))}};
     addParts(report, json);
     for (const GeneratedStep& step : report.generated) {
         ordered_json one = tokenJson(step.token);
@@ -504,27 +499,11 @@ ordered_json reportJson(const LanguageReport& report)
     for (const PositionAnswer& answer : report.positions) {
         json["positions"].push_back(positionJson(answer));
     }
-    if (!report.note.empty()) {
-        json["note"] = report.note;
-    }
+    base::add(json, {{"note", base::ifAny(report.note)}});
     return json;
 }
 
-std::string tokensCsv(const LanguageReport& report)
-{
-    const bool hasInputs = report.source > 0;
-    std::string csv = fmt::format("position,id,text,start,end,relevance,share{}\r\n", hasInputs ? ",input" : "");
-    const std::vector<double> shares = report.shares();
-    for (std::size_t i = 0; i < report.tokens.size(); ++i) {
-        const LanguageToken& token = report.tokens[i];
-        const std::string place =
-            token.place ? fmt::format("{},{}", token.place->begin, token.place->end) : std::string(",");
-        csv += fmt::format("{},{},{},{},{},{}{}\r\n", report.placeOf(i), token.id, base::csvField(token.text), place,
-                           report.relevance[i], shares[i],
-                           hasInputs ? "," + base::csvField(inputOf(report, i)) : std::string());
-    }
-    return csv;
-}
+std::string tokensCsv(const LanguageReport& report) { return tokenFields(report).csv(tokenPlaces(report), "\r\n"); }
 
 std::string linksCsv(const LanguageReport& report)
 {

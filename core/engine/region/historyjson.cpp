@@ -30,7 +30,7 @@ ordered_json historyJson(const trace::Run& run, const History& history)
                         {"elements", row.elements},
                         {"largest", parts},
                         {"channels", channels},
-                        {"step", row.step ? ordered_json(*row.step) : ordered_json(nullptr)}});
+                        {"step", base::orNull(row.step)}});
     }
     ordered_json last = ordered_json::array();
     for (const HistoryLastStep& step : history.last) {

@@ -81,7 +81,7 @@ ordered_json checkpointsJson(const ExplainResult& result)
 {
     return base::listOf(result.checkpoints, [&](const TakenCheckpoint& checkpoint) -> ordered_json {
         return {{"value", result.model->graph().value(checkpoint.value).name},
-                {"visit", checkpoint.visit ? ordered_json(*checkpoint.visit) : ordered_json(nullptr)},
+                {"visit", base::orNull(checkpoint.visit)},
                 {"relevance", ops::algebra::sum(checkpoint.relevance)},
                 {"file", checkpointFile(result, checkpoint)}};
     });
@@ -95,18 +95,15 @@ std::string parameterFile(const std::vector<std::string>& names, const Parameter
 ordered_json parametersJson(const ExplainResult& result)
 {
     const std::vector<std::string> names = fileNames(result.model->graph());
-    ordered_json all = ordered_json::array();
-    for (const ParameterRelevance& parameter : result.parameters) {
-        ordered_json json{{"parameter", result.model->graph().value(parameter.value).name}};
-        if (parameter.relevance.isValid()) {
-            json["relevance"] = ops::algebra::sum(parameter.relevance);
-            json["file"] = parameterFile(names, parameter);
-        } else {
-            json["reasons"] = parameter.reasons;
+    return base::listOf(result.parameters, [&](const ParameterRelevance& parameter) -> ordered_json {
+        const std::string& name = result.model->graph().value(parameter.value).name;
+        if (!parameter.relevance.isValid()) {
+            return {{"parameter", name}, {"reasons", parameter.reasons}};
         }
-        all.push_back(std::move(json));
-    }
-    return all;
+        return {{"parameter", name},
+                {"relevance", ops::algebra::sum(parameter.relevance)},
+                {"file", parameterFile(names, parameter)}};
+    });
 }
 
 base::Result<void> writeParameters(base::FileBatch& files, const std::filesystem::path& folder,
@@ -133,16 +130,14 @@ ordered_json regionJson(const ExplainResult& result)
     }
     json["values"] = ordered_json::object();
     for (const RegionShare& share : regionShares(*result.region, result.relevance, graph)) {
-        ordered_json one{{"total", share.total}, {"relevance", share.relevance}, {"weight_sum", share.weightSum}};
-        if (share.arrives) {
-            one["arrives"] = *share.arrives;
-        }
-        if (share.axis) {
-            one["channel_axis"] = *share.axis;
-            one["per_channel"] = share.perChannel;
-        }
-        one["file"] = "region/" + names[share.value.index()] + ".npy";
-        json["values"][graph.value(share.value).name] = std::move(one);
+        json["values"][graph.value(share.value).name] =
+            base::objectOf({{"total", share.total},
+                            {"relevance", share.relevance},
+                            {"weight_sum", share.weightSum},
+                            {"arrives", base::ifAny(share.arrives)},
+                            {"channel_axis", base::ifAny(share.axis)},
+                            {"per_channel", share.axis ? ordered_json(share.perChannel) : base::kLeftOut},
+                            {"file", "region/" + names[share.value.index()] + ".npy"}});
     }
     json["seconds"] = result.region->seconds;
     return json;
@@ -262,40 +257,34 @@ ordered_json programJson(const ExplainResult& result)
 /// When a value went, and how it came back.
 ordered_json droppedJson(const trace::DroppedValue& dropped, const graph::Graph& graph)
 {
-    ordered_json json{{"value", graph.value(dropped.value).name},
-                      {"bytes", dropped.bytes},
-                      {"step", dropped.step},
-                      {"came_back", ordered_json::array()}};
-    for (const trace::ValueReturn& one : dropped.returns) {
-        const ordered_json nodes =
-            base::listOf(one.again, [&](const base::NodeId node) { return graph.node(node).name; });
-        json["came_back"].push_back(
-            {{"way", nameOf(one.way)},
-             {"visit", one.visit},
-             {"promise", one.promise.isValid() ? ordered_json(one.promise.value) : ordered_json()},
-             {"nodes", nodes}});
-    }
-    return json;
+    const ordered_json returns = base::listOf(dropped.returns, [&](const trace::ValueReturn& one) -> ordered_json {
+        return {{"way", nameOf(one.way)},
+                {"visit", one.visit},
+                {"promise", one.promise.isValid() ? ordered_json(one.promise.value) : ordered_json()},
+                {"nodes", base::listOf(one.again, [&](base::NodeId node) { return graph.node(node).name; })}};
+    });
+    return {{"value", graph.value(dropped.value).name},
+            {"bytes", dropped.bytes},
+            {"step", dropped.step},
+            {"came_back", returns}};
 }
 
 ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
 {
-    ordered_json json{{"kept", ordered_json::array()}, {"kept_bytes", saving.keptBytes}};
-    for (const base::ValueId value : saving.kept) {
-        json["kept"].push_back(graph.value(value).name);
-    }
-    json["by_promise"] = ordered_json::object();
+    ordered_json promised = ordered_json::object();
     for (const auto& [value, times] : saving.promised) {
-        json["by_promise"][graph.value(value).name] = times;
+        promised[graph.value(value).name] = times;
     }
-    json["recomputed"] = ordered_json::object();
+    ordered_json recomputed = ordered_json::object();
     for (const auto& [node, times] : saving.recomputed) {
-        json["recomputed"][graph.node(node).name] = times;
+        recomputed[graph.node(node).name] = times;
     }
-    json["dropped"] = ordered_json::array();
-    for (const trace::DroppedValue& one : saving.dropped) {
-        json["dropped"].push_back(droppedJson(one, graph));
-    }
+    ordered_json json{
+        {"kept", base::listOf(saving.kept, [&](base::ValueId value) { return graph.value(value).name; })},
+        {"kept_bytes", saving.keptBytes},
+        {"by_promise", promised},
+        {"recomputed", recomputed},
+        {"dropped", base::listOf(saving.dropped, [&](const auto& one) { return droppedJson(one, graph); })}};
     if (saving.plan) {
         json["plan_peak"] = saving.plan->predicted.peak;
         json["peak_tensors"] = schedule::peakTensorsJson(
@@ -305,14 +294,16 @@ ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
     return json;
 }
 
-void addRewrites(const LoadedModel& model, const ExplainResult& result, ordered_json& summary)
+ordered_json rewritesJson(const LoadedModel& model, const ExplainResult& result)
 {
+    ordered_json rewrites = ordered_json::array();
     for (const rewrite::RewriteStep& step : model.rewritten.steps) {
-        summary["rewrites"].push_back({{"rewrite", step.rewrite}, {"what", step.text}});
+        rewrites.push_back({{"rewrite", step.rewrite}, {"what", step.text}});
     }
     for (const std::string& step : result.writtenOut) {
-        summary["rewrites"].push_back({{"rewrite", "write out"}, {"what", step}});
+        rewrites.push_back({{"rewrite", "write out"}, {"what", step}});
     }
+    return rewrites;
 }
 
 /// How a traversal by the document went: it ends at the checkpoints, and then leaves inputs without relevance.
@@ -429,45 +420,35 @@ std::vector<LutLayer> lutLayersOf(const ExplainResult& result)
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
                          const ResultKey& asked)
 {
-    ordered_json summary;
-    summary["format"] = "retrograde-summary/1";
-    summary["model"] = model.name;
+    ordered_json summary{{"format", "retrograde-summary/1"}, {"model", model.name}};
     if (!asked.hash.empty()) {
         addKey(asked, summary);
     }
     if (request.preparation && !request.pictures.empty()) {
         summary["pictures"] = pictureJson(request.pictures, *model.graph(), *request.preparation, request.inputs);
     }
-    summary["target"] = targetsJson(model, result);
-    summary["start"] = nameOf(request.start);
-    summary["composite"] = result.composite.name;
-    if (!result.composite.reason.empty()) {
-        summary["composite_reason"] = result.composite.reason;
-    }
-    if (!result.warnings.empty()) {
-        summary["warnings"] = result.warnings;
-    }
-    addRewrites(model, result, summary);
-    summary["engine"] = nameOf(request.engine);
-    if (result.program) {
-        summary["program"] = programJson(result);
-    }
+    base::add(summary, {{"target", targetsJson(model, result)},
+                        {"start", nameOf(request.start)},
+                        {"composite", result.composite.name},
+                        {"composite_reason", base::ifAny(result.composite.reason)},
+                        {"warnings", base::ifAny(result.warnings)},
+                        {"rewrites", base::ifAny(rewritesJson(model, result))},
+                        {"engine", nameOf(request.engine)},
+                        {"program", result.program ? programJson(result) : base::kLeftOut}});
     addSaving(request, result, summary);
-    summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
-    if (const auto rounded = roundedTypes(result.model->graph(), request.precision); !rounded.empty()) {
-        summary["rounded_to"] = rounded;
-    }
-    summary["nodes"] = result.nodes;
-    summary["steps"] = result.counts.visits;
-    summary["events"] = result.counts.events;
-    summary["visits_max"] = result.counts.visitsMax;
-    summary["promises"] = result.counts.promises;
-    summary["modes"] = {
-        {"ntm", result.counts.normal}, {"ptm", result.counts.search}, {"pfm", result.counts.fulfilment}};
-    summary["relevance_start"] = result.relevanceStart;
-    summary["relevance_inputs"] = result.relevanceInputs;
-    summary["conserved"] = !carriesGradient(result);
-    summary["causes"] = causeTotals(result.ledger);
+    const lrp::TraversalCounts& counts = result.counts;
+    base::add(summary, {{"precision", tensor::nameOf(execute::dtypeOf(request.precision))},
+                        {"rounded_to", base::ifAny(roundedTypes(result.model->graph(), request.precision))},
+                        {"nodes", result.nodes},
+                        {"steps", counts.visits},
+                        {"events", counts.events},
+                        {"visits_max", counts.visitsMax},
+                        {"promises", counts.promises},
+                        {"modes", {{"ntm", counts.normal}, {"ptm", counts.search}, {"pfm", counts.fulfilment}}},
+                        {"relevance_start", result.relevanceStart},
+                        {"relevance_inputs", result.relevanceInputs},
+                        {"conserved", !carriesGradient(result)},
+                        {"causes", causeTotals(result.ledger)}});
     addLut(request, result, summary);
     addAskedFor(model, request, result, summary);
     if (request.profile && result.profile) {

@@ -3,6 +3,7 @@
 #include "core/base/editdistance.h"
 #include "core/base/jsonfields.h"
 #include "core/base/jsonout.h"
+#include "core/base/record.h"
 #include "core/lrp/composite/composite.h"
 #include "core/lrp/composite/jsontext.h"
 #include "core/lrp/rules/rules.h"
@@ -219,36 +220,22 @@ base::Result<Composite> readComposite(const JsonFields& root)
 }
 
 // One name, or a list of them; nothing when there is none.
-void writeOperators(const std::vector<std::string>& names, const char* field, ordered_json& result)
+ordered_json operatorsToJson(const std::vector<std::string>& names)
 {
-    if (names.size() == 1) {
-        result[field] = names.front();
-    } else if (!names.empty()) {
-        result[field] = names;
-    }
+    return names.size() == 1 ? ordered_json(names.front()) : base::ifAny(names);
 }
 
 ordered_json matcherToJson(const Matcher& matcher)
 {
-    ordered_json result = ordered_json::object();
-    writeOperators(matcher.ops, "op", result);
-    if (matcher.structure) {
-        result["structure"] = ops::nameOf(*matcher.structure);
-    }
-    if (!matcher.nameGlob.empty()) {
-        result["name"] = matcher.nameGlob;
-    }
-    if (!matcher.scope.empty()) {
-        result["scope"] = matcher.scope;
-    }
-    writeOperators(matcher.operandFrom, "operand_from", result);
-    if (matcher.operand) {
-        result["operand"] = *matcher.operand;
-    }
-    if (matcher.firstWeight) {
-        result["first"] = matcher.firstFrom.empty() ? ordered_json(true) : ordered_json(matcher.firstFrom);
-    }
-    return result;
+    const ordered_json first = matcher.firstFrom.empty() ? ordered_json(true) : ordered_json(matcher.firstFrom);
+    return base::objectOf(
+        {{"op", operatorsToJson(matcher.ops)},
+         {"structure", matcher.structure ? ordered_json(ops::nameOf(*matcher.structure)) : base::kLeftOut},
+         {"name", base::ifAny(matcher.nameGlob)},
+         {"scope", base::ifAny(matcher.scope)},
+         {"operand_from", operatorsToJson(matcher.operandFrom)},
+         {"operand", base::ifAny(matcher.operand)},
+         {"first", matcher.firstWeight ? first : base::kLeftOut}});
 }
 
 ordered_json ruleToJson(const Rule& rule)
@@ -271,22 +258,15 @@ base::Result<Composite> parseComposite(const std::string& text, const std::strin
 
 std::string toJson(const Composite& composite)
 {
-    ordered_json result = {{"format", kFormat}, {"name", composite.name}};
-    if (composite.timesInput) {
-        result["times_input"] = true;
-    }
-    if (composite.dividesStart) {
-        result["divides_start"] = true;
-    }
-    result["entries"] = ordered_json::array();
-    for (const CompositeEntry& entry : composite.entries) {
-        ordered_json item = ordered_json::object();
-        if (ordered_json match = matcherToJson(entry.matcher); !match.empty()) {
-            item["match"] = std::move(match);
-        }
-        item["rule"] = ruleToJson(*entry.rule);
-        result["entries"].push_back(std::move(item));
-    }
+    const ordered_json entries = base::listOf(composite.entries, [](const CompositeEntry& entry) {
+        return base::objectOf(
+            {{"match", base::ifAny(matcherToJson(entry.matcher))}, {"rule", ruleToJson(*entry.rule)}});
+    });
+    const ordered_json result = base::objectOf({{"format", kFormat},
+                                                {"name", composite.name},
+                                                {"times_input", base::ifAny(composite.timesInput)},
+                                                {"divides_start", base::ifAny(composite.dividesStart)},
+                                                {"entries", entries}});
     // Bytes that are not UTF-8 (from a file's node names) must not make this throw.
     return base::jsonOut(result, 2) + "\n";
 }

@@ -125,20 +125,6 @@ std::string disorder(const program::Program& program)
     return {};
 }
 
-std::string faultOfEngines(const SpecGraph& spec)
-{
-    const auto made = tensorCaseOf(spec, {});
-    if (!made) {
-        return made.error().text();
-    }
-    const auto promise = runTensors(*made, execute::SavePolicy::Autograd);
-    const auto all = runTensors(*made, execute::SavePolicy::All);
-    const auto oracle = runOracle(*made);
-    if (!promise || !all || !oracle) {
-        return (!promise ? promise.error() : !all ? all.error() : oracle.error()).text();
-    }
-    const std::string fault = faultBetween(*made, *promise, *all, *oracle);
-    return fault.empty() ? faultOfPrograms(*made, *promise, *all) : fault;
-}
+std::string faultOfEngines(const SpecGraph& spec) { return faultOnTensors(spec, faultOfPrograms); }
 
 } // namespace retro::lrptest

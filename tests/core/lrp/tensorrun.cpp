@@ -438,6 +438,11 @@ std::string faultBetween(const TensorCase& tensorCase, const TensorRun& promise,
 
 std::string faultOnTensors(const SpecGraph& spec)
 {
+    return faultOnTensors(spec, [](const auto&...) { return std::string(); });
+}
+
+std::string faultOnTensors(const SpecGraph& spec, const FaultOfRuns& more)
+{
     const auto made = tensorCaseOf(spec, {});
     if (!made) {
         return made.error().text();
@@ -448,7 +453,8 @@ std::string faultOnTensors(const SpecGraph& spec)
     if (!promise || !all || !oracle) {
         return (!promise ? promise.error() : !all ? all.error() : oracle.error()).text();
     }
-    return faultBetween(*made, *promise, *all, *oracle);
+    const std::string fault = faultBetween(*made, *promise, *all, *oracle);
+    return fault.empty() ? more(*made, *promise, *all) : fault;
 }
 
 } // namespace retro::lrptest

@@ -6,6 +6,7 @@
 #include "core/lrp/traversal/traversal.h"
 #include "tests/core/lrp/specgraph.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,5 +69,9 @@ struct TensorRun
 /// Runs promise engine, policy All, and oracle from a start relevance of ones; returns the error or the fault between
 /// them, empty when all is well.
 [[nodiscard]] std::string faultOnTensors(const SpecGraph& spec);
+
+/// The same, and what `more` has to say of a case and its runs (promise engine, policy All) where all is well so far.
+using FaultOfRuns = std::function<std::string(const TensorCase&, const TensorRun& promise, const TensorRun& all)>;
+[[nodiscard]] std::string faultOnTensors(const SpecGraph& spec, const FaultOfRuns& more);
 
 } // namespace retro::lrptest

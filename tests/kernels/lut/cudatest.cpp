@@ -34,17 +34,7 @@ private slots:
         if (!status.ok()) {
             QSKIP(status.message.c_str());
         }
-        QTest::addColumn<int>("length");
-        QTest::addColumn<int>("outputs");
-        QTest::addColumn<bool>("sparse");
-        for (const int length : {1, 2, 31, 32, 33, 65}) {
-            for (const int outputs : {1, 16, 33}) {
-                for (const bool sparse : {false, true}) {
-                    QTest::addRow("S %d O %d %s", length, outputs, sparse ? "sparse" : "full")
-                        << length << outputs << sparse;
-                }
-            }
-        }
+        addLayerRows({1, 2, 31, 32, 33, 65}, {1, 16, 33});
     }
 
     void theDeviceGivesWhatTheCpuGives()

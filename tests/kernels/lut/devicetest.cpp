@@ -257,20 +257,7 @@ class LutDeviceTest : public QObject
     Q_OBJECT
 
 private slots:
-    void launchesGiveWhatTheCpuGives_data()
-    {
-        QTest::addColumn<int>("length");
-        QTest::addColumn<int>("outputs");
-        QTest::addColumn<bool>("sparse");
-        for (const int length : {1, 2, 5, 31, 32, 33, 65}) {
-            for (const int outputs : {1, 7, 16, 33}) {
-                for (const bool sparse : {false, true}) {
-                    QTest::addRow("S %d O %d %s", length, outputs, sparse ? "sparse" : "full")
-                        << length << outputs << sparse;
-                }
-            }
-        }
-    }
+    void launchesGiveWhatTheCpuGives_data() { addLayerRows({1, 2, 5, 31, 32, 33, 65}, {1, 7, 16, 33}); }
 
     void launchesGiveWhatTheCpuGives()
     {
@@ -289,20 +276,7 @@ private slots:
         }
     }
 
-    void relevanceIsSharedAsOnTheCpu_data()
-    {
-        QTest::addColumn<int>("length");
-        QTest::addColumn<int>("outputs");
-        QTest::addColumn<bool>("sparse");
-        for (const int length : {1, 2, 5, 33}) {
-            for (const int outputs : {1, 16, 33}) {
-                for (const bool sparse : {false, true}) {
-                    QTest::addRow("S %d O %d %s", length, outputs, sparse ? "sparse" : "full")
-                        << length << outputs << sparse;
-                }
-            }
-        }
-    }
+    void relevanceIsSharedAsOnTheCpu_data() { addLayerRows({1, 2, 5, 33}, {1, 16, 33}); }
 
     /// Under every rule, all samples at once and some at a time; some differences are not numbers.
     void relevanceIsSharedAsOnTheCpu()

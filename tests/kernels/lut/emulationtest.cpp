@@ -62,18 +62,8 @@ private slots:
 
     void theDeviceGivesWhatTheCpuGives_data()
     {
-        QTest::addColumn<int>("length");
-        QTest::addColumn<int>("outputs");
-        QTest::addColumn<bool>("sparse");
-        for (const int length : {1, 2, 31, 32, 33, 65}) {
-            // How outputs are shared among lanes does not depend on the length either.
-            for (const int outputs : {1, 16, 33}) {
-                for (const bool sparse : {false, true}) {
-                    QTest::addRow("S %d O %d %s", length, outputs, sparse ? "sparse" : "full")
-                        << length << outputs << sparse;
-                }
-            }
-        }
+        // How outputs are shared among lanes does not depend on the length either.
+        addLayerRows({1, 2, 31, 32, 33, 65}, {1, 16, 33});
     }
 
     void theDeviceGivesWhatTheCpuGives()

@@ -10,10 +10,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 // What both passes over a sample layer give, on one back end or another.
 namespace retro::luttest
 {
+
+/// Columns and rows of a test over layers: each length with each number of outputs, sparse and full.
+inline void addLayerRows(std::initializer_list<int> lengths, std::initializer_list<int> outputCounts)
+{
+    QTest::addColumn<int>("length");
+    QTest::addColumn<int>("outputs");
+    QTest::addColumn<bool>("sparse");
+    for (const int length : lengths) {
+        for (const int outputs : outputCounts) {
+            for (const bool sparse : {false, true}) {
+                QTest::addRow("S %d O %d %s", length, outputs, sparse ? "sparse" : "full")
+                    << length << outputs << sparse;
+            }
+        }
+    }
+}
 
 struct Results
 {
