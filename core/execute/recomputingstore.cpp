@@ -19,6 +19,11 @@ Tensor RecomputingStore::get(ValueId value) const
                             tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype)),
                             "it was let go, and somebody reads it");
     }
+    return made(nodesFor(value))[value];
+}
+
+std::map<ValueId, Tensor> RecomputingStore::made(const std::set<NodeId>& nodes) const
+{
     const auto run = [this](NodeId node) {
         ++m_runs[node];
         if (m_onRun) {
@@ -26,7 +31,7 @@ Tensor RecomputingStore::get(ValueId value) const
         }
     };
     return computedAgain(
-        *m_model, nodesFor(value), [this](ValueId operand) { return m_kept.get(operand); }, run)[value];
+        *m_model, nodes, [this](ValueId operand) { return get(operand); }, run);
 }
 
 /// The nodes to run, in order, from what is kept up to the value.

@@ -25,6 +25,8 @@ public:
     /// Never invalid once the inputs were put, but for data that an operator refuses.
     [[nodiscard]] Tensor get(ValueId value) const override;
     [[nodiscard]] Tensor kept(ValueId value) const override { return m_kept.get(value); }
+    /// What these nodes make, run again in their order; operands as get() has them.
+    [[nodiscard]] std::map<ValueId, Tensor> made(const std::set<NodeId>& nodes) const;
     /// How often each node was run again.
     [[nodiscard]] const std::map<NodeId, std::size_t>& runs() const { return m_runs; }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/forwardedstore.h"
 
-#include "core/execute/runnode.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,35 +14,44 @@ using base::NodeId;
 using base::ValueId;
 using tensor::Tensor;
 
-ForwardedValues::ForwardedValues(const ForwardNeeds& needs, const ForwardingPlan& plan,
-                                 std::function<void(NodeId)> onRebuild)
-    : m_needs(needs), m_plan(plan), m_onRebuild(std::move(onRebuild)), m_store(needs.sharedModel(), m_onRebuild)
+ForwardedStore::ForwardedStore(std::shared_ptr<const ForwardNeeds> needs, ForwardingPlan plan,
+                               std::span<const ValueId> alsoKept)
+    : m_needs(std::move(needs)), m_plan(std::move(plan)), m_store(m_needs->sharedModel(), [this](NodeId node) {
+          if (m_onRebuild) {
+              m_onRebuild(node);
+          }
+      })
 {
     for (std::size_t i = 0; i < m_plan.decisions.size(); ++i) {
         m_at[m_plan.decisions[i].value] = i;
     }
-}
-
-void ForwardedValues::putInput(ValueId value, const Tensor& data)
-{
-    m_owners.try_emplace(data.storage().get(), value);
-    m_store.put(value, data);
-}
-
-void ForwardedValues::put(ValueId value, const Tensor& data)
-{
-    const auto at = m_at.find(value);
-    if (at == m_at.end()) {
-        return;
+    for (const ValueId value : alsoKept) {
+        m_also[value] = Tensor();
     }
-    ForwardDecision& decision = m_plan.decisions[at->second];
+}
+
+void ForwardedStore::put(ValueId value, Tensor tensor)
+{
+    if (const auto also = m_also.find(value); also != m_also.end()) {
+        also->second = tensor;
+    }
+    if (m_needs->model().graph().value(value).kind == graph::ValueKind::Input) {
+        m_owners.try_emplace(tensor.storage().get(), value);
+        m_store.put(value, std::move(tensor));
+    } else if (const auto at = m_at.find(value); at != m_at.end()) {
+        keep(m_plan.decisions[at->second], tensor);
+    }
+}
+
+void ForwardedStore::keep(ForwardDecision& decision, const Tensor& data)
+{
     if (decision.form == ForwardForm::Store) {
         store(decision, data);
     } else if (decision.form == ForwardForm::Compress) {
-        PackedSigns packed = compress(m_needs, value, data);
+        PackedSigns packed = compress(*m_needs, decision.value, data);
         decision.kept = packed.bytes();
         if (decision.kept < decision.bytes) {
-            m_packed.emplace(value, std::move(packed));
+            m_packed.emplace(decision.value, std::move(packed));
         } else {
             decision.form = ForwardForm::Store;
             decision.isFallback = true;
@@ -55,23 +62,23 @@ void ForwardedValues::put(ValueId value, const Tensor& data)
 }
 
 /// Memory that another value keeps already costs nothing.
-void ForwardedValues::store(ForwardDecision& decision, const Tensor& data)
+void ForwardedStore::store(ForwardDecision& decision, const Tensor& data)
 {
     const auto [owner, isNew] = m_owners.try_emplace(data.storage().get(), decision.value);
     decision.kept = isNew ? decision.bytes : 0;
     if (!isNew) {
         decision.form = ForwardForm::Alias;
-        decision.reason = m_needs.model().graph().value(owner->second).name;
+        decision.reason = m_needs->model().graph().value(owner->second).name;
     }
     m_store.put(decision.value, data);
 }
 
-Tensor ForwardedValues::get(ValueId value)
+Tensor ForwardedStore::get(ValueId value) const
 {
     if (const auto packed = m_packed.find(value); packed != m_packed.end()) {
         return packed->second.expand();
     }
-    const auto segment = m_plan.segments.segmentOf(m_needs.model().graph().value(value).producer);
+    const auto segment = m_plan.segments.segmentOf(m_needs->model().graph().value(value).producer);
     if (segment && !m_store.kept(value).isValid() && m_rebuilt.insert(*segment).second) {
         rebuild(*segment);
     }
@@ -79,9 +86,9 @@ Tensor ForwardedValues::get(ValueId value)
 }
 
 /// Those that make what rules read of the segment and what was not kept, and those that they need.
-std::set<NodeId> ForwardedValues::nodesToRebuild(std::size_t segment) const
+std::set<NodeId> ForwardedStore::nodesToRebuild(std::size_t segment) const
 {
-    const graph::Graph& graph = m_needs.model().graph();
+    const graph::Graph& graph = m_needs->model().graph();
     std::set<ValueId> wanted;
     std::set<NodeId> nodes;
     const auto list = m_plan.segments.nodesOf(segment);
@@ -100,33 +107,16 @@ std::set<NodeId> ForwardedValues::nodesToRebuild(std::size_t segment) const
 }
 
 /// What rules read stays until the reverse pass has gone by; the rest goes at the end.
-void ForwardedValues::rebuild(std::size_t segment)
+void ForwardedStore::rebuild(std::size_t segment) const
 {
-    const auto run = [this](NodeId node) {
-        ++m_again[node];
-        if (m_onRebuild) {
-            m_onRebuild(node);
-        }
-    };
-    const auto made = execute::computedAgain(
-        m_needs.model(), nodesToRebuild(segment), [this](ValueId operand) { return m_store.get(operand); }, run);
-    for (const auto& [value, tensor] : made) {
+    for (const auto& [value, tensor] : m_store.made(nodesToRebuild(segment))) {
         if (m_at.contains(value) && !m_packed.contains(value)) {
             m_store.put(value, tensor);
         }
     }
 }
 
-std::map<NodeId, std::size_t> ForwardedValues::rebuilds() const
-{
-    std::map<NodeId, std::size_t> all = m_store.runs();
-    for (const auto& [node, times] : m_again) {
-        all[node] += times;
-    }
-    return all;
-}
-
-void ForwardedValues::forget(ValueId value)
+void ForwardedStore::forget(ValueId value)
 {
     m_packed.erase(value);
     if (m_at.contains(value)) {
@@ -134,37 +124,10 @@ void ForwardedValues::forget(ValueId value)
     }
 }
 
-ForwardedStore::ForwardedStore(std::shared_ptr<const ForwardNeeds> needs, const ForwardingPlan& plan,
-                               std::span<const ValueId> alsoKept)
-    : m_needs(std::move(needs)), m_values(*m_needs, plan, [this](NodeId node) {
-          if (m_onRebuild) {
-              m_onRebuild(node);
-          }
-      })
-{
-    for (const ValueId value : alsoKept) {
-        m_also[value] = Tensor();
-    }
-}
-
-void ForwardedStore::put(ValueId value, Tensor tensor)
-{
-    if (const auto also = m_also.find(value); also != m_also.end()) {
-        also->second = tensor;
-    }
-    if (m_needs->model().graph().value(value).kind == graph::ValueKind::Input) {
-        m_values.putInput(value, tensor);
-    } else {
-        m_values.put(value, tensor);
-    }
-}
-
-Tensor ForwardedStore::get(ValueId value) const { return m_values.get(value); }
-
 Tensor ForwardedStore::kept(ValueId value) const
 {
     const auto also = m_also.find(value);
-    return also != m_also.end() ? also->second : m_values.kept(value);
+    return also != m_also.end() ? also->second : m_store.kept(value);
 }
 
 } // namespace retro::engine
