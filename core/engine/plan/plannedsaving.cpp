@@ -49,29 +49,13 @@ struct KeptByWish
                                     "; make another with `retrograde-cli plan --relevance`");
         }
         const auto search = wish.isRecorded ? std::make_shared<const SearchRecord>(chosen.record) : nullptr;
-        return KeptValues{keptAtTurn(program, chosen.plan), search, carried};
+        return KeptValues{atTurn(program, chosen.plan).kept, search, carried};
     }
 };
 
 } // namespace
 
-std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan)
-{
-    std::set<schedule::OpValueId> live;
-    for (const schedule::Step& step : plan.steps) {
-        if (step.kind == StepKind::Compute && !program.isForward(step.id)) {
-            break;
-        }
-        follow(program.graph(), step, live);
-    }
-    std::vector<base::ValueId> kept;
-    for (const schedule::OpValueId id : live) {
-        kept.push_back(program.valueOf(id));
-    }
-    return kept;
-}
-
-std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan)
+AtTurn atTurn(const runtime::JointProgram& program, const schedule::Plan& plan)
 {
     const analysis::OpGraph& graph = program.graph();
     std::set<schedule::OpValueId> live;
@@ -86,17 +70,20 @@ std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& prog
             wentAt[step.id] = static_cast<std::uint32_t>(at);
         }
     }
-    std::vector<trace::DroppedValue> dropped;
+    AtTurn turn;
+    for (const schedule::OpValueId id : live) {
+        turn.kept.push_back(program.valueOf(id));
+    }
     for (analysis::OpId op = 0; op < program.forwardCount(); ++op) {
         for (const schedule::OpValueId id : graph.op(op).outputs) {
             if (!live.contains(id) && !graph.value(id).isPinned) {
-                dropped.push_back(
+                turn.dropped.push_back(
                     {program.valueOf(id), static_cast<std::int64_t>(graph.value(id).bytes), wentAt[id], {}});
             }
         }
     }
-    std::ranges::sort(dropped, {}, &trace::DroppedValue::value);
-    return dropped;
+    std::ranges::sort(turn.dropped, {}, &trace::DroppedValue::value);
+    return turn;
 }
 
 KeptByPlan keptBy(PlanOptions wish) { return KeptByWish{std::move(wish)}; }

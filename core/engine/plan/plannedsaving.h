@@ -10,12 +10,13 @@
 namespace retro::engine
 {
 
-/// The forward values that are in memory when a plan's first gradient (relevance) operator starts: what it keeps over
-/// the turn. Inputs and constants are left out.
-[[nodiscard]] std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan);
-/// Every other forward value, by its number, with the step at which the plan lets it go.
-[[nodiscard]] std::vector<trace::DroppedValue> droppedAtTurn(const runtime::JointProgram& program,
-                                                             const schedule::Plan& plan);
+/// The forward values at the turn of a plan, where its first gradient (relevance) operator starts.
+struct AtTurn
+{
+    std::vector<base::ValueId> kept;          ///< in memory; inputs and constants are left out
+    std::vector<trace::DroppedValue> dropped; ///< all others, by number, with the step at which each goes
+};
+[[nodiscard]] AtTurn atTurn(const runtime::JointProgram& program, const schedule::Plan& plan);
 /// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for.
 /// Errors: as jointProgram() and choosePlan().
 [[nodiscard]] KeptByPlan keptBy(PlanOptions wish);

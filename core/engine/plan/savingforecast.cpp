@@ -161,14 +161,14 @@ Result<std::uint64_t> frontierPeak(const std::shared_ptr<const trace::Run>& run,
 Result<SavingForecast> forecastSaving(const PassSubject& subject, const runtime::JointProgram& program,
                                       const schedule::Plan& plan, bool followsDocument, const std::stop_token& stop)
 {
-    const std::vector<base::ValueId> kept = keptAtTurn(program, plan);
-    const auto saved = std::make_shared<const execute::SavePlan>(subject.model(), kept);
+    AtTurn turn = atTurn(program, plan);
+    const auto saved = std::make_shared<const execute::SavePlan>(subject.model(), turn.kept);
     const lrp::TraversalGraph& graph = *subject.graph();
     ToldBefore before;
     std::vector<std::int64_t> bytes = tellForward(program, plan, before);
     ExplainResult result; // its books alone
     result.model = subject.sharedModel();
-    result.planSaving.emplace().dropped = droppedAtTurn(program, plan);
+    result.planSaving.emplace().dropped = std::move(turn.dropped);
     const execute::ForwardResult nothing{{}, execute::SavedValues(subject.sharedModel(), saved, nullptr), nullptr, {}};
     event::NullSink none;
     const lrp::TensorArithmetic real(nothing.saved, *subject.rules(), graph, none, false);
@@ -189,8 +189,8 @@ Result<SavingForecast> forecastSaving(const PassSubject& subject, const runtime:
         counts.promises = traversal.counts().promises;
         counts.visits = traversal.counts().visits;
     }
-    counts.kept = kept.size();
-    for (const base::ValueId value : kept) {
+    counts.kept = turn.kept.size();
+    for (const base::ValueId value : turn.kept) {
         counts.keptBytes += program.graph().value(program.idOf(value)).bytes;
     }
     countReturns(result.planSaving->dropped, counts);

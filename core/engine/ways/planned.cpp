@@ -218,8 +218,9 @@ Result<std::shared_ptr<const execute::SavePlan>> keptByPlan(const PassSubject& s
     saving.search = std::move(kept.search);
     if (kept.plan) {
         RETRO_TRY(saving.plan, planOfTraversal(subject, std::move(kept.plan), pass));
-        saving.kept = keptAtTurn(*saving.plan->program, saving.plan->chosen.plan);
-        saving.dropped = droppedAtTurn(*saving.plan->program, saving.plan->chosen.plan);
+        AtTurn turn = atTurn(*saving.plan->program, saving.plan->chosen.plan);
+        saving.kept = std::move(turn.kept);
+        saving.dropped = std::move(turn.dropped);
     }
     for (const base::ValueId value : saving.kept) {
         const ops::TensorType& type = subject.model().typeOf(value);
