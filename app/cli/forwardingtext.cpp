@@ -80,7 +80,7 @@ void sayForwarding(const Context& context, const engine::ForwardingDone& done, c
 
 ordered_json forwardingJson(const engine::ForwardedGradient& made)
 {
-    return {{"forwarding", engine::forwardingJson(made.forwarding(), made.gradient.model->graph())},
+    return {{"forwarding", engine::forwardingJson(made, made.gradient.model->graph())},
             {"visited", made.gradient.visited},
             {"seconds",
              {{"bind", made.gradient.secondsBind},

@@ -156,7 +156,7 @@ Result<Gradients> forwarded(const Context& context, const engine::LoadedModel& m
 {
     RETRO_TRY(const engine::ForwardingOptions wish, engine::forwardingOptions(options.question()));
     RETRO_TRY(engine::ForwardedGradient made, engine::forwardedGradient(model, request, wish));
-    sayForwarding(context, made.forwarding(), made.gradient.model->graph(), options.rows());
+    sayForwarding(context, made, made.gradient.model->graph(), options.rows());
     ordered_json facts = forwardingJson(made);
     return Gradients{made.gradient.model, std::move(made.gradient.target), std::move(made.gradient.gradients),
                      std::move(facts)};

@@ -135,15 +135,6 @@ Result<void> reversePass(ForwardedStore& values, const GradientNeeds& needs, con
     return {};
 }
 
-void takePlan(const ForwardedStore& values, ForwardedGradient& made)
-{
-    ForwardingDone done = forwardingDone(values);
-    made.plan = std::move(done.plan);
-    made.storedBytes = done.storedBytes;
-    made.keptBytes = done.keptBytes;
-    made.rebuilt = std::move(done.rebuilt);
-}
-
 } // namespace
 
 Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::BoundModel> model,
@@ -168,7 +159,7 @@ Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::Bound
     const auto values = std::make_shared<ForwardedStore>(needs, plan, std::span(&target, 1));
     RETRO_CHECK(forwardPass(values, *needs, inputs, stop, request, made));
     RETRO_CHECK(reversePass(*values, *needs, stop, made));
-    takePlan(*values, made);
+    static_cast<ForwardingDone&>(made) = forwardingDone(*values);
     made.gradient.cells = bound.graph().nodeCount();
     made.gradient.peakBytes = base::MemoryAccount::tensors().peak();
     return made;
