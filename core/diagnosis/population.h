@@ -23,7 +23,6 @@ struct Answers
     std::string words;              ///< what is another than asked for: "R and B exchanged"; empty: nothing
     std::string option;             ///< that asks for it: "--channels BGR"; empty likewise
     std::string output;             ///< the scores are those of this value, not of the target; empty: of the target
-    std::string layer;              ///< the node whose channels were given the usual statistics; empty: none
     std::vector<std::int64_t> best; ///< per sample: the class of the highest score
     std::vector<double> confidence; ///< per sample: the probability of that class (confidenceIn())
     std::vector<std::int64_t>

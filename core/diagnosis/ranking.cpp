@@ -258,8 +258,8 @@ private:
         };
         static const std::array kFollowing{
             Following{{"diff.node", "diff.attribute", "diff.weight", "diff.rewired", "diff.input"}, {"diff.forward"}},
-            Following{{"data.preparation", "data.labels", "data.layer", "data.repair", "data.statistics",
-                       "input.preparation", "input.drift", "model.untrained", "model.twins", "model.skip"},
+            Following{{"data.preparation", "data.labels", "data.repair", "data.statistics", "input.preparation",
+                       "input.drift", "model.untrained", "model.twins", "model.skip"},
                       {"data.classes", "data.accuracy"}},
             Following{{"data.preparation"},
                       {"recurrent.gate", "forward.dead", "forward.saturated", "forward.clipped", "forward.ties"}}};

@@ -11,7 +11,6 @@
 #include "core/engine/language/languagequestion.h"
 #include "core/engine/model/binding.h"
 #include "core/engine/question/resolve.h"
-#include "core/engine/recalibrated.h"
 #include "core/execute/forward.h"
 
 #include <fmt/format.h>
@@ -300,52 +299,6 @@ Result<void> watch(const LoadedModelPointer& model, const Question& asked, const
     return {};
 }
 
-/// Where few inputs are right, whatever their numbers: how many are when the channels of one layer have the mean and
-/// deviation that those of the others have. A normalisation whose statistics were lost was merged into a layer for
-/// which they are.
-Result<void> addRecalibrated(const LoadedModelPointer& model, const Question& asked,
-                             const std::vector<BatchItem>& items, const std::stop_token& stop, Counted& counted,
-                             Population& all)
-{
-    constexpr double kMostRight = 0.7;
-    constexpr std::size_t kMostLayers = 64;
-    constexpr std::size_t kFewLayers = 8;
-    constexpr std::size_t kFewInputs = 12; // of many layers
-    const auto rightOf = [&all](const Answers& answers) {
-        return static_cast<double>(answers.right(all.truth)) / static_cast<double>(answers.best.size());
-    };
-    const auto areRight = [&](const Answers& answers) { return rightOf(answers) > kMostRight; };
-    if (!all.hasTruth() || areRight(all.asGiven) || std::ranges::any_of(all.otherwise, areRight)) {
-        return {};
-    }
-    const auto layers = std::ranges::count(all.watched, diagnosis::WatchedAs::Linear, &diagnosis::Watched::as);
-    const std::size_t few =
-        std::min(all.watchedSamples, static_cast<std::size_t>(layers) > kFewLayers ? kFewInputs : all.watchedSamples);
-    std::size_t tried = 0;
-    for (const diagnosis::Watched& layer : all.watched) {
-        const auto usual = layer.as == diagnosis::WatchedAs::Linear && tried < kMostLayers
-                               ? usualBeside(all.watched, layer)
-                               : std::nullopt;
-        if (!usual) {
-            continue;
-        }
-        RETRO_TRY(const auto other, recalibrated(model, *all.model, layer, *usual, stop));
-        if (!other) {
-            continue;
-        }
-        ++tried;
-        const auto nothing = [](const execute::BoundModel&, base::ValueId) { return std::vector<base::ValueId>(); };
-        FolderPasses passes(**other, asked, items, stop, nothing);
-        FolderScores scores(passes, counted);
-        RETRO_TRY(auto made, scores.answersOf(asked, few));
-        made.front().layer = layer.node;
-        made.front().words =
-            fmt::format("the channels of {} given the mean and deviation of those of other layers", layer.node);
-        all.otherwise.push_back(std::move(made.front()));
-    }
-    return {};
-}
-
 /// Positive relevance of a picture, by pixel: row by row, channels added.
 struct PixelRelevance
 {
@@ -587,7 +540,6 @@ Result<std::shared_ptr<const Population>> populationOf(const LoadedModelPointer&
     if (!pictures.empty()) {
         RETRO_TRY(all->fields, relevance.fields(asked));
     }
-    RETRO_CHECK(addRecalibrated(model, asked, items, stop, counted, *all));
     return std::shared_ptr<const Population>(std::move(all));
 }
 

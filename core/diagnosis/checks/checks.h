@@ -36,7 +36,6 @@
     X(dataClasses)                                                                                                     \
     X(dataAccuracy)                                                                                                    \
     X(dataStatistics)                                                                                                  \
-    X(dataLayer)                                                                                                       \
     X(dataRepair)                                                                                                      \
     X(dataSilent)                                                                                                      \
     X(dataPlace)                                                                                                       \

@@ -115,8 +115,7 @@ std::string_view meaningOf(const Facts& facts, const Answers& answers)
 void findOtherPreparation(const Facts& facts, Probe& probe)
 {
     const Population& all = *facts.sources().population;
-    std::vector<Answers> ways;
-    std::ranges::copy_if(all.otherwise, std::back_inserter(ways), &std::string::empty, &Answers::layer);
+    const std::vector<Answers>& ways = all.otherwise;
     if (!all.why.empty() || ways.empty()) {
         return probe.notRun(all.why.empty() ? "there is no other way to make such inputs" : all.why);
     }

@@ -34,14 +34,61 @@ struct Repair
 {
     Replacement replacement;
     std::string words; ///< behind "with"
+    const char* means = "This node is not as it was trained: it was written or converted otherwise.";
+    const char* remedy = "Compare it with the source of the model, and how the file was made";
 };
+
+/// Mean and deviation that the channels of the layers have over a folder, of all layers but one: medians. Nothing of
+/// fewer than two others, or where they do not vary.
+std::optional<std::pair<double, double>> usualBeside(const std::vector<Watched>& watched, const Watched& one)
+{
+    constexpr std::size_t kLeastOthers = 2;
+    std::vector<double> means;
+    std::vector<double> deviations;
+    for (const Watched& other : watched) {
+        if (other.as != WatchedAs::Linear || &other == &one || other.channels.empty()) {
+            continue;
+        }
+        std::vector<double> ofChannels;
+        std::vector<double> spreads;
+        for (const ChannelSums& channel : other.channels) {
+            ofChannels.push_back(channel.mean());
+            spreads.push_back(channel.deviation());
+        }
+        means.push_back(median(ofChannels));
+        deviations.push_back(median(spreads));
+    }
+    const std::pair usual(median(means), median(deviations));
+    return means.size() >= kLeastOthers && usual.second > 0 ? std::optional(usual) : std::nullopt;
+}
+
+/// Each index along `axis` times its factor, plus its shift.
+Tensor scaledAlong(const Tensor& tensor, std::size_t axis, const std::vector<double>& factors,
+                   const std::vector<double>& shifts)
+{
+    std::vector<double> numbers = numbersIn(tensor);
+    const std::int64_t stride = tensor::rowMajorStrides(tensor.shape())[axis];
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto at = static_cast<std::size_t>(static_cast<std::int64_t>(i) / stride % tensor.shape()[axis]);
+        numbers[i] = numbers[i] * factors[at] + shifts[at];
+    }
+    return Tensor::of<double>(tensor.shape(), numbers).to(tensor.dtype());
+}
 
 /// Collects what may be tried at the nodes of a model.
 class Repairs
 {
 public:
-    explicit Repairs(const ModelFacts& model) : m_model(model)
+    /// `watched`: values of the model over a folder.
+    Repairs(const ModelFacts& model, const std::vector<Watched>& watched) : m_model(model)
     {
+        for (const Watched& layer : watched) {
+            const auto usual = layer.as == WatchedAs::Linear ? usualBeside(watched, layer) : std::nullopt;
+            const auto id = usual ? model.graph().findNode(layer.node) : std::nullopt;
+            if (id) {
+                addStatistics(*id, layer, usual->first, usual->second);
+            }
+        }
         for (const std::vector<NodeId>& stack : siblingsOf(model.graph())) {
             addOddOnes(stack);
         }
@@ -69,6 +116,32 @@ private:
             repair.replacement.node.attributes = *attributes;
         }
         m_all.push_back(std::move(repair));
+    }
+
+    /// Weights and bias of a layer such that each of its channels has the usual mean and deviation: what a
+    /// normalisation that was merged into it would make of sound statistics.
+    void addStatistics(NodeId id, const Watched& layer, double mean, double deviation)
+    {
+        const graph::Node& node = m_model.graph().node(id);
+        const auto linear = linearWeightOf(m_model, node);
+        const Tensor bias = linear && node.inputs.size() > 2 ? m_model.constantOperand(node, 2) : Tensor();
+        const auto channels = std::ssize(layer.channels);
+        if (!bias.isValid() || bias.size() != channels || linear->weight.shape()[linear->outputAxis] != channels) {
+            return;
+        }
+        std::vector<double> factors;
+        std::vector<double> shifts;
+        for (const ChannelSums& channel : layer.channels) {
+            factors.push_back(channel.deviation() > 0 ? deviation / channel.deviation() : 1);
+            shifts.push_back(mean - channel.mean() * factors.back());
+        }
+        const std::vector<double> none(layer.channels.size(), 0);
+        add(id, "its channels at the mean and deviation that those of other layers have",
+            {{linear->slot, scaledAlong(linear->weight, linear->outputAxis, factors, none)},
+             {2, scaledAlong(bias, bias.rank() - 1, factors, shifts)}});
+        m_all.back().means = "A normalisation was merged into it whose running mean and variance are not those of the "
+                             "training: lost, or never loaded.";
+        m_all.back().remedy = "Load the statistics of its BatchNormalization again and export the model anew";
     }
 
     /// What most nodes of a stack say in their attributes, where one says something else.
@@ -294,8 +367,8 @@ void report(const Facts& facts, const Repair& repair, const RightGain& gain, std
         probe.warning(isBest ? kBestBase : kRepairBase, gain.share, {PlaceKind::Node, name, facts.nodeOfPass(name)});
     finding.what = fmt::format("with {}, {} of {} inputs get their class; as it is, {}", repair.words, gain.after,
                                asked, gain.before);
-    finding.means = "This node is not as it was trained: it was written or converted otherwise.";
-    finding.remedy = "Compare it with the source of the model, and how the file was made";
+    finding.means = repair.means;
+    finding.remedy = repair.remedy;
     finding.numbers = {{"share_gained", gain.share}, {"right_otherwise", static_cast<double>(gain.after)}};
     finding.threshold = kMostOfGain;
     finding.action = {"go to node", {{"node", name}}, {}};
@@ -316,7 +389,7 @@ void findRepair(const Facts& facts, Probe& probe)
         !facts.sources().makesPasses) {
         return probe.notRun("enough inputs are right, as they are or made otherwise, or no labels are known");
     }
-    const Repairs repairs(*facts.model());
+    const Repairs repairs(*facts.model(), all.watched);
     const Repair* best = nullptr;
     RightGain most;
     for (std::size_t i = 0; i < std::min(repairs.all().size(), kMostRepairs) && !facts.stop().stop_requested(); ++i) {

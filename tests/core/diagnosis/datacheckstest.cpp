@@ -296,23 +296,6 @@ private slots:
         QVERIFY(hasAll(firstText(diagnosedFolder(all, "data.silent")), {"warning relu 8 of 8 channels are 0"}));
     }
 
-    void aLayerWithLostStatisticsIsNamed()
-    {
-        Population all = twelve({2, 2, 2, 2, 0, 2, 2, 2, 2, 2, 2, 2});
-        for (const char* layer : {"/conv1/Conv", "/conv2/Conv"}) {
-            all.otherwise.push_back(answers("made usual", {}, all.asGiven.best));
-            all.otherwise.back().layer = layer;
-        }
-        QVERIFY(isSilent(diagnosedFolder(all, "data.layer")));
-        all.otherwise.back().best = kRight;
-        const Diagnosis found = diagnosedFolder(all, "data.layer");
-        QVERIFY(hasAll(firstText(found), {"warning /conv2/Conv with its channels at the mean and deviation that those "
-                                          "of other layers have, 12 of 12 inputs get their class; as given, 4"}));
-        QVERIFY(isDocumented(found));
-        QVERIFY(!diagnosedFolder(all, "data.preparation").checks.front().isRun); // no input was made otherwise
-        QVERIFY(!diagnosedFolder(twelve(kRight), "data.layer").checks.front().isRun);
-    }
-
     // Each node is tried as conversions get it wrong.
     void aNodeThatWasConvertedWronglyIsNamed()
     {

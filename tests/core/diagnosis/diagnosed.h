@@ -150,7 +150,6 @@ inline diagnosis::ChartKind expectedChart(const std::string& id)
           "data.classes",
           "data.statistics",
           "data.silent",
-          "data.layer",
           "model.stack",
           "model.parts",
           "input.columns",
