@@ -16,7 +16,9 @@ struct AtTurn
     std::vector<base::ValueId> kept;          ///< in memory; inputs and constants are left out
     std::vector<trace::DroppedValue> dropped; ///< all others, by number, with the step at which each goes
 };
+/// Follows the forward steps of `plan`, which is of the graph of `program`.
 [[nodiscard]] AtTurn atTurn(const runtime::JointProgram& program, const schedule::Plan& plan);
+
 /// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for.
 /// Errors: as jointProgram() and choosePlan().
 [[nodiscard]] KeptByPlan keptBy(PlanOptions wish);
