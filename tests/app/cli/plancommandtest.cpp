@@ -242,7 +242,9 @@ private slots:
         RETRO_RUNS(made, {"plan", kGraph, "--budget", "60%", "--run", run});
         const Answer log = cli({"trace", run});
         QVERIFY(log.out.contains("lets ") && log.out.contains("the best so far") && log.out.contains("made again"));
-        RETRO_RUNS(end, {"trace", run, "--at", "100000000", "--json"});
+        const Answer beyond = cli({"trace", run, "--at", "100000000"});
+        QCOMPARE(beyond.code, 2);
+        RETRO_RUNS(end, {"trace", run, "--at", beyond.err.trimmed().section(' ', -1), "--json"});
         const json plan = parsed(end)["plan"];
         QVERIFY(plan["tries"].get<int>() > 3 && plan["best"].is_string());
         QVERIFY(plan["drops"].get<int>() > 0 && plan["recomputed"].get<int>() > 0);
