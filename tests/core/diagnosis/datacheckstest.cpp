@@ -64,6 +64,10 @@ Diagnosis diagnosedFolder(Population all, const std::string& check)
     return diagnosed(diagnosis::Facts(std::move(sources)), check);
 }
 
+/// What lost statistics make of the channels of a layer.
+double lostFactor(std::size_t channel) { return 0.02 * static_cast<double>(channel + 1); }
+float lostShift(std::size_t channel) { return static_cast<float>(channel) - 8; }
+
 /// Classifiers as they were trained, or with one node as a conversion gets it wrong.
 SharedGraph converted(const std::string& kind, bool isWrong)
 {
@@ -92,6 +96,20 @@ SharedGraph converted(const std::string& kind, bool isWrong)
         }
         last = writer.node("Relu", "relu",
                            {writer.node("Conv", "conv", {x, writer.constant("k", floats({1, 1, 3, 3}, kernel))})});
+    } else if (kind == "statistics") { // where it is wrong, each channel is lostFactor() times as large, and moved
+        std::vector<float> w(256);
+        std::vector<float> b(16, 0);
+        const Tensor good = randomTensor({256}, 3);
+        for (std::size_t i = 0; i < w.size(); ++i) {
+            const std::size_t channel = i % 16;
+            w[i] = static_cast<float>(good.at(static_cast<std::int64_t>(i)) * (isWrong ? lostFactor(channel) : 1));
+            b[channel] = isWrong ? lostShift(channel) : 0;
+        }
+        const ValueId flat = writer.node("Flatten", "flat", {x});
+        last = writer.node(
+            "Relu", "relu",
+            {writer.node("Gemm", "fc",
+                         {flat, writer.constant("w", floats({16, 16}, w)), writer.constant("b", floats({16}, b))})});
     } else {
         const ValueId flat = writer.node("Flatten", "flat", {x});
         last = writer.node("Relu", "relu",
@@ -302,6 +320,7 @@ private slots:
         const std::map<std::string, std::string> kinds{
             {"weights", "fc with inputs and outputs of its weights exchanged"},
             {"kernel", "conv with its kernel turned by half"},
+            {"statistics", "fc with its channels at the mean and deviation that those of other layers have"},
             {"gates", "lstm with its gates read in the order i, o, c, f"}};
         for (const auto& [kind, words] : kinds) {
             std::vector<Tensor> inputs;
@@ -318,6 +337,14 @@ private slots:
                 for (const Tensor& input : inputs) {
                     all.inputs.push_back({input});
                 }
+                std::vector<std::pair<double, double>> lost;
+                for (std::size_t channel = 0; kind == "statistics" && channel < 16; ++channel) {
+                    lost.emplace_back(lostShift(channel), lostFactor(channel));
+                }
+                for (const char* other : {"before", "behind"}) {
+                    all.watched.push_back(watched(WatchedAs::Linear, other, {{0, 1}}));
+                }
+                all.watched.push_back(watched(WatchedAs::Linear, "fc", lost));
                 diagnosis::Sources sources = factsFor(graph, {{inputs.front()}})->sources();
                 sources.population = std::make_shared<const Population>(std::move(all));
                 return diagnosed(diagnosis::Facts(std::move(sources)), "data.repair");

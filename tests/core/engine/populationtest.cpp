@@ -26,22 +26,15 @@ using diagnosis::WatchedAs;
 constexpr std::int64_t kCount = 12;
 constexpr std::int64_t kChannels = 4;
 
-/// x (4 channels) → three convolutions of one point and Relu → mean → scores, and the same scores turned round. The
-/// channels of the middle one times a factor and moved, each by its own.
-SharedGraph network(const std::vector<float>& factors = std::vector<float>(kChannels, 1),
-                    const std::vector<float>& shifts = std::vector<float>(kChannels, 0))
+/// x (4 channels) → three convolutions of one point and Relu → mean → scores, and the same scores turned round.
+SharedGraph network()
 {
     Writer writer;
     ValueId x = writer.input("x", {1, kChannels, 2, 2});
     for (unsigned i = 0; i < 3; ++i) {
         const std::string name = "conv" + std::to_string(i);
-        const Tensor weights = randomTensor({kChannels, kChannels, 1, 1}, i + 1);
-        const Tensor factor = i == 1 ? floats({kChannels}, factors) : Tensor::full(weights.dtype(), {kChannels}, 1);
-        const Tensor shift = i == 1 ? floats({kChannels}, shifts) : Tensor::zeros(weights.dtype(), {kChannels});
-        const ValueId w = writer.constant(
-            name + ".w", ops::algebra::multiplyBroadcast(weights, factor.reshaped({kChannels, 1, 1, 1})));
-        const Tensor bias = ops::algebra::multiply(randomTensor({kChannels}, i + 11), factor);
-        const ValueId b = writer.constant(name + ".b", ops::algebra::add(bias, shift));
+        const ValueId w = writer.constant(name + ".w", randomTensor({kChannels, kChannels, 1, 1}, i + 1));
+        const ValueId b = writer.constant(name + ".b", randomTensor({kChannels}, i + 11));
         x = writer.node("Relu", "relu" + std::to_string(i), {writer.node("Conv", name, {x, w, b})});
     }
     const ValueId flat = writer.node("Flatten", "flat", {writer.node("GlobalAveragePool", "pool", {x})});
@@ -174,45 +167,6 @@ private slots:
         QCOMPARE((*all)->otherwise.size(), std::size_t{1});
         QCOMPARE((*all)->otherwise.front().output, std::string("turned_out"));
         QCOMPARE((*all)->otherwise.front().option, std::string("--target turned_out"));
-    }
-
-    /// The middle layer lost the statistics of its normalisation: its channels lie far from those of the others.
-    void aLayerWithLostStatisticsIsNamed()
-    {
-        const QTemporaryDir folder;
-        engine::LabelledInputs inputs = inputsIn(folder);
-        const std::vector<float> factors(kChannels, 0.05F);
-        const std::vector<float> shifts{0, 3, -3, 1};
-        const auto model = loaded(network(factors, shifts));
-        RETRO_MADE(lost, engine::populationOf(model, engine::Question(), inputs));
-        const auto usual = [&](double (diagnosis::ChannelSums::*of)() const) {
-            std::vector<double> medians;
-            for (const std::size_t layer : {std::size_t{0}, std::size_t{2}}) {
-                std::vector<double> numbers;
-                for (const diagnosis::ChannelSums& channel : watchedAs(**lost, WatchedAs::Linear, layer).channels) {
-                    numbers.push_back((channel.*of)());
-                }
-                medians.push_back(diagnosis::median(numbers));
-            }
-            return diagnosis::median(medians);
-        };
-        std::vector<float> ownFactors;
-        std::vector<float> ownShifts;
-        for (const diagnosis::ChannelSums& channel : watchedAs(**lost, WatchedAs::Linear, 1).channels) {
-            const double factor = usual(&diagnosis::ChannelSums::deviation) / channel.deviation();
-            const double shift = usual(&diagnosis::ChannelSums::mean) - channel.mean() * factor;
-            ownShifts.push_back(static_cast<float>(shifts[ownShifts.size()] * factor + shift));
-            ownFactors.push_back(static_cast<float>(factors.front() * factor));
-        }
-        RETRO_MADE(sound, engine::populationOf(loaded(network(ownFactors, ownShifts)), engine::Question(), inputs));
-        inputs.truth = (*sound)->asGiven.best;
-        RETRO_MADE(all, engine::populationOf(model, engine::Question(), inputs));
-        const Asked asked{{(*all)->inputs.front().front()}};
-        const Diagnosis found = diagnosed(*engine::factsOf(model, asked.request(), {}, *all), "data.repair");
-        QVERIFY(
-            hasAll(firstText(found), {"warning conv1 with its channels at the mean and deviation that those of other "
-                                      "layers have, ",
-                                      "Load the statistics of its BatchNormalization"}));
     }
 };
 
