@@ -72,15 +72,20 @@ std::string usageOf(const CLI::App& program, std::span<char* const> words)
 {
     const auto verbs = program.get_subcommands(
         [&words](const CLI::App* verb) { return words.size() > 1 && verb->get_name() == words[1]; });
-    const std::string help = verbs.empty() ? std::string() : verbs.front()->help();
+    const std::string help = verbs.empty() ? std::string() : verbs.front()->help("retrograde-cli");
     const std::size_t begin = help.find("Usage:");
     return begin == std::string::npos ? std::string() : help.substr(begin, help.find("\n\n", begin) - begin);
 }
 
-/// Says on standard error what is wrong with a call, and with --json also as the answer. The exit code.
-int refuse(const CLI::ParseError& error, const CLI::App& program, const Context& context, std::span<char* const> words)
+/// Says on standard error what is wrong with a call: what was meant maybe, else the words of the library and how the
+/// verb is used. With --json it is also the answer. The exit code.
+int refuse(const CLI::ParseError& error, const CLI::App& program, const Context& context, std::span<char* const> words,
+           const std::vector<std::string>& guesses)
 {
-    const std::vector<std::string> guesses = guessesOf(program, words);
+    if (guesses.empty()) {
+        std::ostringstream unread;
+        program.exit(error, unread, std::cerr);
+    }
     for (const std::string& guess : guesses) {
         base::sayErrorLine("retrograde-cli: " + guess);
     }
@@ -164,19 +169,17 @@ int parseAndRun(int argc, char** argv)
         try {
             program.parse(argc, argv);
         } catch (const CLI::ParseError& error) {
-            std::stringstream out;
-            std::stringstream refusal;
             const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
-            const bool hasGuess = !retro::app::guessesOf(program, words).empty();
-            const bool isAnswer = program.exit(error, out, refusal) == 0 && !hasGuess; // --help, --version
-            if (hasGuess) {
-                return retro::app::refuse(error, program, context, words); // which says more
+            const std::vector<std::string> guesses = retro::app::guessesOf(program, words);
+            if (error.get_exit_code() != 0 || !guesses.empty()) { // also of a verb that is none, with --help
+                return retro::app::refuse(error, program, context, words, guesses);
             }
-            std::cerr << refusal.str();
+            std::stringstream out;
+            program.exit(error, out, std::cerr); // --help, --version
             for (std::string line; std::getline(out, line);) {
                 retro::base::sayLine(line);
             }
-            return isAnswer ? 0 : retro::app::refuse(error, program, context, words);
+            return 0;
         }
         return context.exitCode;
     } catch (...) {
